@@ -1,0 +1,14 @@
+//! Frees whole accelerator nodes on a running Kubernetes cluster.
+//!
+//! The module map, in the order data flows: cluster or file → [`snapshot`] → [`fragmentation`] →
+//! `plan` (with [`filter`]) → `execute` → verify.
+//!
+//! Pure modules (no async, no client, no clock, no printing): `snapshot`, `fragmentation`, `filter`,
+//! `plan`. Edges: `cli`. Each module's header has a "May import:" line; `tests/architecture.rs` reads it.
+
+pub mod api;
+pub mod cli;
+pub mod filter;
+pub mod fragmentation;
+pub mod plan;
+pub mod snapshot;

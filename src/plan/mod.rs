@@ -1,0 +1,3 @@
+//! Which pods may move, what that costs, which nodes to empty, and the independent check of the result.
+//!
+//! May import: snapshot, filter, fragmentation, api
