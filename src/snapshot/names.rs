@@ -1,0 +1,41 @@
+//! Label and annotation keys of other systems that planning reads, and the allow-list of annotations.
+//!
+//! May import: (nothing of this crate)
+
+/// Group of a pod, key that Volcano's scheduler cache reads.
+pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+/// Group of a pod, the newer key.
+pub const GROUP_NAME_VOLCANO: &str = "scheduling.volcano.sh/group-name";
+/// Static (mirror) pods carry it.
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
+/// Our opt-out, as a label or an annotation.
+pub const PROTECTED: &str = "repack.volcano.sh/protected";
+/// Cluster autoscaler's opt-out: `"false"` forbids eviction.
+pub const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+/// Karpenter's opt-outs.
+pub const KARPENTER_OPT_OUT: [&str; 2] = ["karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict"];
+
+/// Prefixes of annotation keys that are kept: each is read by a planning rule.
+const KEPT_PREFIXES: &[&str] = &[
+    "scheduling.k8s.io/",
+    "scheduling.volcano.sh/",
+    "volcano.sh/",
+    "repack.volcano.sh/",
+    "cluster-autoscaler.kubernetes.io/",
+    "karpenter.sh/",
+    "kubernetes.io/config.mirror",
+    "pv.kubernetes.io/",
+    "volume.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "batch.kubernetes.io/",
+    "apps.kubernetes.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "jobset.sigs.k8s.io/",
+    "hami.io/",
+    "nvidia.com/",
+];
+
+/// True for annotations that some rule reads. Everything else never enters the model or a snapshot file.
+pub fn keeps_annotation(key: &str) -> bool {
+    KEPT_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+}
