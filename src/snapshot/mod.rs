@@ -6,4 +6,5 @@
 
 pub mod names;
 pub mod quantity;
+pub mod read;
 pub mod view;

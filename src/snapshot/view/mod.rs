@@ -6,4 +6,5 @@
 
 pub mod basic;
 pub mod cluster;
+pub mod object;
 pub mod pod;

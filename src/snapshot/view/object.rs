@@ -1,0 +1,130 @@
+//! One API object of any kind that planning reads, and the table of those kinds.
+//!
+//! **To add a kind**: write its view (with a `metadata` field) in a file beside this one and add one line to the
+//! [`kinds!`] table below: variant, view, group, kind. Reading, dispatch and the lists of that kind then work; the
+//! allow-list of the snapshot file (`snapshot::write`) needs the fields of the new view as well, and a test there
+//! fails until it has them.
+//!
+//! Any served version of a known group is accepted: a view names only fields that all versions share.
+//!
+//! May import: snapshot
+
+use serde::Deserialize;
+use serde::de::Deserializer;
+
+use super::basic::{MetaView, Text};
+use super::cluster::{BudgetView, NamespaceView, NodeView, PodGroupView, QueueView};
+use super::pod::PodView;
+
+/// Makes [`Object`] and [`Kind`] from the table of kinds.
+macro_rules! kinds {
+    ($( $(#[$doc:meta])* $variant:ident($view:ident): $group:literal, $kind:literal; )*) => {
+        /// One object of the input. Boxed, because views differ in size by a factor of ten.
+        #[derive(Clone, Debug)]
+        pub enum Object<'a> {
+            $( $(#[$doc])* $variant(Box<$view<'a>>), )*
+            /// A kind that no rule reads.
+            Unknown {
+                /// `apiVersion` as written.
+                api_version: Text<'a>,
+                /// `kind` as written.
+                kind: Text<'a>,
+            },
+        }
+
+        /// A kind that planning reads.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $( $(#[$doc])* $variant, )*
+        }
+
+        impl Kind {
+            /// Every kind, in the order of the table.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )*];
+
+            /// The kind of that name in that API group (without version); `None` when no rule reads it.
+            pub fn of(group: &str, kind: &str) -> Option<Self> {
+                match (group, kind) {
+                    $( ($group, $kind) => Some(Self::$variant), )*
+                    _ => None,
+                }
+            }
+
+            /// API group, empty for the core group.
+            pub const fn group(self) -> &'static str {
+                match self { $( Self::$variant => $group, )* }
+            }
+
+            /// Name of the kind as in `kind:`.
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $kind, )* }
+            }
+
+            /// Reads one object of this kind from any format.
+            pub fn read<'de, D: Deserializer<'de>>(self, d: D) -> Result<Object<'de>, D::Error> {
+                match self {
+                    $( Self::$variant => Box::<$view<'de>>::deserialize(d).map(Object::$variant), )*
+                }
+            }
+        }
+
+        impl<'a> Object<'a> {
+            /// The kind; `None` for an unknown one.
+            pub const fn kind(&self) -> Option<Kind> {
+                match self {
+                    $( Self::$variant(_) => Some(Kind::$variant), )*
+                    Self::Unknown { .. } => None,
+                }
+            }
+
+            /// Metadata; `None` for an unknown kind.
+            pub const fn metadata(&self) -> Option<&MetaView<'a>> {
+                match self {
+                    $( Self::$variant(object) => Some(&object.metadata), )*
+                    Self::Unknown { .. } => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Node.
+    Node(NodeView): "", "Node";
+    /// Pod.
+    Pod(PodView): "", "Pod";
+    /// Namespace.
+    Namespace(NamespaceView): "", "Namespace";
+    /// PodGroup of Volcano.
+    PodGroup(PodGroupView): "scheduling.volcano.sh", "PodGroup";
+    /// Queue of Volcano.
+    Queue(QueueView): "scheduling.volcano.sh", "Queue";
+    /// PodDisruptionBudget.
+    PodDisruptionBudget(BudgetView): "policy", "PodDisruptionBudget";
+}
+
+/// Group of an `apiVersion`: what stands before the slash; the core group has none.
+pub fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_version_of_a_known_group_is_the_same_kind() {
+        for version in ["scheduling.volcano.sh/v1beta1", "scheduling.volcano.sh/v1"] {
+            assert_eq!(Kind::of(group_of(version), "PodGroup"), Some(Kind::PodGroup));
+        }
+        assert_eq!(Kind::of(group_of("v1"), "Pod"), Some(Kind::Pod));
+        assert_eq!(Kind::of(group_of("metrics.k8s.io/v1beta1"), "Pod"), None);
+    }
+
+    #[test]
+    fn every_kind_is_found_under_its_own_group_and_name() {
+        for &kind in Kind::ALL {
+            assert_eq!(Kind::of(kind.group(), kind.name()), Some(kind));
+        }
+    }
+}
