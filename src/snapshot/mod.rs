@@ -1,10 +1,18 @@
 //! Reads a cluster or files into the dense, immutable model that everything else works on.
 //!
-//! [`view`] holds what is read, [`model`] what is kept. Pure: readers are passed in, nothing opens a file.
+//! The way of an object: bytes → [`read`] → [`view`] → [`build`] → [`model`]. Pure: readers are passed in, nothing
+//! opens a file.
 //!
 //! May import: (nothing of this crate)
 
+pub mod build;
+pub mod classes;
+pub mod model;
 pub mod names;
 pub mod quantity;
 pub mod read;
+pub mod request;
 pub mod view;
+
+pub use build::{BuildOptions, Builder};
+pub use model::Snapshot;

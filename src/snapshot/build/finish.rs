@@ -1,0 +1,320 @@
+//! Resolves references in name order and numbers everything.
+//!
+//! May import: snapshot
+
+use rustc_hash::FxHashMap;
+
+use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, implied_group};
+use crate::snapshot::classes;
+use crate::snapshot::model::{
+    Budget, BudgetIdx, GroupIdx, GroupOrigin, Namespace, NamespaceIdx, Node, NodeIdx, Owner, OwnerIdx, Pod,
+    PodGroup, PodIdx, PodSpec, Snapshot, SpecIdx, Sym, Symbols,
+};
+use crate::snapshot::read::InputError;
+
+/// Makes the model.
+pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
+    let nodes = number_nodes(&mut builder)?;
+    let node_index: FxHashMap<Sym, NodeIdx> =
+        nodes.iter().enumerate().map(|(at, n)| (n.name, NodeIdx::new(at))).collect();
+    let (namespaces, namespace_index) = number_namespaces(&mut builder);
+    let mut pods = std::mem::take(&mut builder.pods);
+    sort_pods(&mut pods, &builder.symbols);
+    if builder.options.refuse_duplicates {
+        refuse_twins(&pods, &builder.symbols)?;
+    }
+    let owner_index = number_owners(&builder, &pods);
+    let (mut groups, group_of) = number_groups(&mut builder, &pods, &namespace_index, &owner_index)?;
+    let mut owners: Vec<Owner> = Vec::with_capacity(owner_index.len());
+    for key in &owner_index.keys {
+        owners.push(Owner {
+            api_version: key.api_version,
+            kind: key.kind,
+            namespace: namespace_index[&key.namespace],
+            name: key.name,
+            uid: key.uid,
+            pods: Vec::new(),
+            groups: Vec::new(),
+        });
+    }
+    for (at, group) in groups.iter().enumerate() {
+        if let Some(owner) = group.owner {
+            owners[owner.at()].groups.push(GroupIdx::new(at));
+        }
+    }
+    let mut model: Vec<Pod> = Vec::with_capacity(pods.len());
+    let mut candidates = Vec::new();
+    let mut pods_on = vec![Vec::new(); nodes.len()];
+    for (at, draft) in pods.iter().enumerate() {
+        let index = PodIdx::new(at);
+        let mut pod = draft.pod.clone();
+        pod.namespace = namespace_index[&draft.namespace];
+        pod.nominated = node_index.get(&draft.nominated).copied();
+        pod.owner = draft.owner.map(|key| owner_index.index[&key]);
+        pod.group = group_of[at];
+        if draft.candidate {
+            candidates.push(index);
+        } else {
+            bind(&mut pod, draft, &node_index, &builder)?;
+        }
+        if let (Some(node), true) = (pod.node, pod.stands()) {
+            pods_on[node.at()].push(index);
+        }
+        if let Some(owner) = pod.owner {
+            owners[owner.at()].pods.push(index);
+        }
+        if let Some(group) = pod.group {
+            groups[group.at()].pods.push(index);
+        }
+        model.push(pod);
+    }
+    let specs = number_specs(builder.specs.into_values(), &mut model);
+    let budgets = number_budgets(builder.budgets, &namespace_index, &mut model, &specs, &builder.symbols);
+    let mut queues = builder.queues;
+    queues.sort_by(|a, b| builder.symbols.text(a.name).cmp(builder.symbols.text(b.name)));
+    let mut snapshot = Snapshot {
+        resources: builder.resources.into_names(),
+        nodes,
+        node_classes: Vec::new(),
+        pods: model,
+        specs,
+        node_rules: builder.node_rules.into_values(),
+        requests: builder.requests.into_values(),
+        namespaces,
+        groups,
+        owners,
+        queues,
+        budgets,
+        pods_on,
+        candidates,
+        symbols: builder.symbols,
+    };
+    classes::classify_nodes(&mut snapshot);
+    Ok(snapshot)
+}
+
+fn number_nodes(builder: &mut Builder) -> Result<Vec<Node>, InputError> {
+    let mut nodes = std::mem::take(&mut builder.nodes);
+    let symbols = &builder.symbols;
+    nodes.sort_by(|a, b| symbols.text(a.name).cmp(symbols.text(b.name)));
+    for pair in nodes.windows(2) {
+        if pair[0].name == pair[1].name {
+            return Err(InputError::object("Node", "", symbols.text(pair[0].name), "is in the input twice"));
+        }
+    }
+    let width = builder.resources.len();
+    for node in &mut nodes {
+        let mut allocatable = std::mem::take(&mut node.allocatable).into_vec();
+        allocatable.resize(width, 0);
+        node.allocatable = allocatable.into_boxed_slice();
+    }
+    Ok(nodes)
+}
+
+fn number_namespaces(builder: &mut Builder) -> (Vec<Namespace>, FxHashMap<Sym, NamespaceIdx>) {
+    let read = std::mem::take(&mut builder.namespaces);
+    let mut names: Vec<Sym> = read.keys().copied().collect();
+    names.extend(builder.pods.iter().map(|p| p.namespace));
+    names.extend(builder.groups.iter().map(|g| g.namespace));
+    names.extend(builder.budgets.iter().map(|b| b.namespace));
+    names.sort_unstable();
+    names.dedup();
+    names.sort_by(|&a, &b| builder.symbols.text(a).cmp(builder.symbols.text(b)));
+    let mut namespaces = Vec::with_capacity(names.len());
+    for &name in &names {
+        let object = read.get(&name);
+        namespaces.push(Namespace {
+            name,
+            labels: builder.namespace_labels(name, object),
+            annotations: object.map(|n| n.annotations.clone()).unwrap_or_default(),
+            read: object.is_some(),
+        });
+    }
+    let index = names.iter().enumerate().map(|(at, &name)| (name, NamespaceIdx::new(at))).collect();
+    (namespaces, index)
+}
+
+fn sort_pods(pods: &mut [DraftPod], symbols: &Symbols) {
+    pods.sort_by(|a, b| {
+        let key =
+            |p: &DraftPod| (symbols.text(p.namespace), symbols.text(p.pod.name), symbols.text(p.pod.uid));
+        key(a).cmp(&key(b))
+    });
+}
+
+fn refuse_twins(pods: &[DraftPod], symbols: &Symbols) -> Result<(), InputError> {
+    for pair in pods.windows(2) {
+        if pair[0].namespace == pair[1].namespace && pair[0].pod.name == pair[1].pod.name {
+            let (namespace, name) = (symbols.text(pair[0].namespace), symbols.text(pair[0].pod.name));
+            return Err(InputError::object("Pod", namespace, name, "is in the input twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Owners in order of namespace, kind, name, UID.
+struct OwnerIndex {
+    keys: Vec<OwnerKey>,
+    index: FxHashMap<OwnerKey, OwnerIdx>,
+}
+
+impl OwnerIndex {
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+fn number_owners(builder: &Builder, pods: &[DraftPod]) -> OwnerIndex {
+    let mut index: FxHashMap<OwnerKey, OwnerIdx> = FxHashMap::default();
+    let named = pods.iter().filter_map(|p| p.owner).chain(builder.groups.iter().filter_map(|g| g.owner));
+    for key in named {
+        index.insert(key, OwnerIdx(0));
+    }
+    let mut keys: Vec<OwnerKey> = index.keys().copied().collect();
+    let text = |sym| builder.symbols.text(sym);
+    keys.sort_by(|a, b| {
+        let key =
+            |k: &OwnerKey| (text(k.namespace), text(k.kind), text(k.name), text(k.uid), text(k.api_version));
+        key(a).cmp(&key(b))
+    });
+    for (at, key) in keys.iter().enumerate() {
+        index.insert(*key, OwnerIdx::new(at));
+    }
+    OwnerIndex { keys, index }
+}
+
+/// Groups: the objects, those that pods name without an object, and virtual ones made of controlling owners.
+fn number_groups(
+    builder: &mut Builder,
+    pods: &[DraftPod],
+    namespace_index: &FxHashMap<Sym, NamespaceIdx>,
+    owners: &OwnerIndex,
+) -> Result<(Vec<PodGroup>, Vec<Option<GroupIdx>>), InputError> {
+    let mut drafts: Vec<DraftGroup> = std::mem::take(&mut builder.groups);
+    let mut by_name: FxHashMap<(Sym, Sym), usize> = FxHashMap::default();
+    for (at, draft) in drafts.iter().enumerate() {
+        if by_name.insert((draft.namespace, draft.group.name), at).is_some()
+            && builder.options.refuse_duplicates
+        {
+            let (namespace, name) =
+                (builder.symbols.text(draft.namespace), builder.symbols.text(draft.group.name));
+            return Err(InputError::object("PodGroup", namespace, name, "is in the input twice"));
+        }
+    }
+    let mut draft_of: Vec<Option<usize>> = Vec::with_capacity(pods.len());
+    for pod in pods {
+        let (name, origin) = match (pod.group_name, pod.owner) {
+            (Sym::EMPTY, None) => {
+                draft_of.push(None);
+                continue;
+            }
+            (Sym::EMPTY, Some(owner)) => {
+                // The name that Volcano's pg-controller gives (rulebook 2.12).
+                let id = if owner.uid == Sym::EMPTY { owner.name } else { owner.uid };
+                let name = format!("podgroup-{}", builder.symbols.text(id));
+                (builder.symbols.intern(&name), GroupOrigin::Virtual)
+            }
+            (name, _) => (name, GroupOrigin::Missing),
+        };
+        let at = *by_name.entry((pod.namespace, name)).or_insert_with(|| {
+            let group =
+                implied_group(namespace_index[&pod.namespace], name, builder.known.default_queue, origin);
+            drafts.push(DraftGroup { group, namespace: pod.namespace, owner: pod.owner });
+            drafts.len() - 1
+        });
+        draft_of.push(Some(at));
+    }
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    order.sort_by(|&a, &b| {
+        let key = |at: usize| {
+            (builder.symbols.text(drafts[at].namespace), builder.symbols.text(drafts[at].group.name))
+        };
+        key(a).cmp(&key(b))
+    });
+    let mut place = vec![GroupIdx(0); drafts.len()];
+    let mut groups = Vec::with_capacity(drafts.len());
+    for (at, &from) in order.iter().enumerate() {
+        place[from] = GroupIdx::new(at);
+        let draft = &drafts[from];
+        let mut group = draft.group.clone();
+        group.namespace = namespace_index[&draft.namespace];
+        group.owner = draft.owner.map(|key| owners.index[&key]);
+        groups.push(group);
+    }
+    Ok((groups, draft_of.into_iter().map(|at| at.map(|at| place[at])).collect()))
+}
+
+/// Resolves `spec.nodeName`.
+fn bind(
+    pod: &mut Pod,
+    draft: &DraftPod,
+    node_index: &FxHashMap<Sym, NodeIdx>,
+    builder: &Builder,
+) -> Result<(), InputError> {
+    if draft.node_name == Sym::EMPTY {
+        return Ok(());
+    }
+    pod.node = node_index.get(&draft.node_name).copied();
+    pod.lost = pod.node.is_none();
+    if pod.lost && builder.options.refuse_unknown_nodes && !pod.phase.is_finished() {
+        let text = |sym| builder.symbols.text(sym);
+        let problem = format!("\"{}\" is no node of the input", text(draft.node_name));
+        return Err(InputError::field(
+            "Pod",
+            text(draft.namespace),
+            text(pod.name),
+            "spec.nodeName",
+            problem,
+        ));
+    }
+    Ok(())
+}
+
+/// Renumbers classes by their first pod, so that numbers do not depend on the order of the input.
+fn number_specs(specs: Vec<PodSpec>, pods: &mut [Pod]) -> Vec<PodSpec> {
+    let mut place: Vec<Option<SpecIdx>> = vec![None; specs.len()];
+    let mut order = Vec::with_capacity(specs.len());
+    for pod in pods {
+        let from = pod.spec.at();
+        let to = *place[from].get_or_insert_with(|| {
+            order.push(from);
+            SpecIdx::new(order.len() - 1)
+        });
+        pod.spec = to;
+    }
+    let mut specs: Vec<Option<PodSpec>> = specs.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|from| specs[from].take()).collect()
+}
+
+fn number_budgets(
+    drafts: Vec<DraftBudget>,
+    namespace_index: &FxHashMap<Sym, NamespaceIdx>,
+    pods: &mut [Pod],
+    specs: &[PodSpec],
+    symbols: &Symbols,
+) -> Vec<Budget> {
+    let mut budgets: Vec<Budget> =
+        drafts.into_iter().map(|d| Budget { namespace: namespace_index[&d.namespace], ..d.budget }).collect();
+    budgets.sort_by(|a, b| (a.namespace, symbols.text(a.name)).cmp(&(b.namespace, symbols.text(b.name))));
+    let mut by_namespace: FxHashMap<NamespaceIdx, Vec<usize>> = FxHashMap::default();
+    for (at, budget) in budgets.iter().enumerate() {
+        by_namespace.entry(budget.namespace).or_default().push(at);
+    }
+    if budgets.is_empty() {
+        return budgets;
+    }
+    for (at, pod) in pods.iter_mut().enumerate() {
+        let Some(near) = by_namespace.get(&pod.namespace) else { continue };
+        let labels = &specs[pod.spec.at()].labels;
+        let selects = |&&b: &&usize| budgets[b].selector.as_ref().is_some_and(|s| s.matches(labels, symbols));
+        let covering: Vec<usize> = near.iter().filter(selects).copied().collect();
+        if pod.phase.is_finished() || pod.lost {
+            continue;
+        }
+        for &budget in &covering {
+            budgets[budget].pods.push(PodIdx::new(at));
+        }
+        pod.budgets = covering.into_iter().map(BudgetIdx::new).collect();
+    }
+    budgets
+}

@@ -1,0 +1,226 @@
+//! From views to the model: a [`Builder`] takes objects one by one and makes the [`Snapshot`].
+//!
+//! Each object is reduced to symbols and integers when it comes, so that the input never is in memory as a whole;
+//! references between objects are resolved at the end, in name order, so that the order of the input does not
+//! matter.
+//!
+//! May import: snapshot
+
+mod cluster;
+mod finish;
+mod pod;
+mod pod_rules;
+mod resources;
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::FxHashMap;
+
+use super::model::intern::Distinct;
+use super::model::{
+    Budget, GroupOrigin, Labels, Node, NodeRules, PodGroup, PodSpec, Queue, Requests, Snapshot, Sym, Symbols,
+};
+use super::read::{InputError, Origin, Sink};
+use super::view::basic::{OwnerRefView, Pairs};
+use super::view::object::Object;
+use super::view::pod::PodView;
+
+pub use resources::Resources;
+
+/// What the input is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// Minor version of the Kubernetes API server and scheduler (1.x); decides how a resized pod is charged.
+    pub kubernetes_minor: u32,
+    /// A pod bound to a node that is not in the input is an error; if not, it counts nowhere, as in the scheduler.
+    pub refuse_unknown_nodes: bool,
+    /// Two objects of one kind and name are an error; if not, both are kept.
+    pub refuse_duplicates: bool,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self { kubernetes_minor: 37, refuse_unknown_nodes: true, refuse_duplicates: true }
+    }
+}
+
+/// A reference to a controlling owner, before owners are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct OwnerKey {
+    namespace: Sym,
+    api_version: Sym,
+    kind: Sym,
+    name: Sym,
+    uid: Sym,
+}
+
+/// A pod before references are resolved: the model's pod, and what it names.
+#[derive(Debug)]
+struct DraftPod {
+    pod: super::model::Pod,
+    namespace: Sym,
+    node_name: Sym,
+    nominated: Sym,
+    owner: Option<OwnerKey>,
+    group_name: Sym,
+    /// Asked about, not part of the cluster: stands nowhere whatever it names.
+    candidate: bool,
+}
+
+/// A group before references are resolved.
+#[derive(Debug)]
+struct DraftGroup {
+    group: PodGroup,
+    namespace: Sym,
+    owner: Option<OwnerKey>,
+}
+
+/// A budget before references are resolved.
+#[derive(Debug)]
+struct DraftBudget {
+    budget: Budget,
+    namespace: Sym,
+}
+
+/// A namespace object.
+#[derive(Debug)]
+struct DraftNamespace {
+    labels: Labels,
+    annotations: Labels,
+}
+
+/// Symbols that many objects need.
+#[derive(Debug)]
+struct WellKnown {
+    default_scheduler: Sym,
+    default_queue: Sym,
+    default_namespace: Sym,
+    tcp: Sym,
+    any_address: Sym,
+    rbd: Sym,
+}
+
+/// Takes objects one by one and makes the [`Snapshot`].
+#[derive(Debug)]
+pub struct Builder {
+    options: BuildOptions,
+    symbols: Symbols,
+    resources: Resources,
+    known: WellKnown,
+    specs: Distinct<PodSpec>,
+    node_rules: Distinct<NodeRules>,
+    requests: Distinct<Requests>,
+    nodes: Vec<Node>,
+    pods: Vec<DraftPod>,
+    groups: Vec<DraftGroup>,
+    budgets: Vec<DraftBudget>,
+    namespaces: FxHashMap<Sym, DraftNamespace>,
+    queues: Vec<Queue>,
+}
+
+impl Builder {
+    /// An empty builder.
+    pub fn new(options: BuildOptions) -> Self {
+        let mut symbols = Symbols::default();
+        let known = WellKnown {
+            default_scheduler: symbols.intern("default-scheduler"),
+            default_queue: symbols.intern("default"),
+            default_namespace: symbols.intern("default"),
+            tcp: symbols.intern("TCP"),
+            any_address: symbols.intern("0.0.0.0"),
+            rbd: symbols.intern("rbd"),
+        };
+        let resources = Resources::new(&mut symbols);
+        let mut requests = Distinct::default();
+        requests.intern(Requests::default());
+        Self {
+            options,
+            symbols,
+            resources,
+            known,
+            specs: Distinct::default(),
+            node_rules: Distinct::default(),
+            requests,
+            nodes: Vec::new(),
+            pods: Vec::new(),
+            groups: Vec::new(),
+            budgets: Vec::new(),
+            namespaces: FxHashMap::default(),
+            queues: Vec::new(),
+        }
+    }
+
+    /// Resolves all references and makes the model.
+    pub fn finish(self) -> Result<Snapshot, InputError> {
+        finish::finish(self)
+    }
+
+    /// Adds a pod that is asked about: it is not bound, whatever node it names; naming one is a rule of the pod
+    /// (plugin `NodeName`). It is listed in [`Snapshot::candidates`].
+    pub fn candidate(&mut self, view: &PodView<'_>) -> Result<(), InputError> {
+        self.draft_pod(view, true)
+    }
+
+    /// The namespace of a namespaced object: `default` when the file leaves it out, as kubectl does.
+    fn namespace_of(&mut self, namespace: &str) -> Sym {
+        if namespace.is_empty() { self.known.default_namespace } else { self.symbols.intern(namespace) }
+    }
+
+    fn labels(&mut self, pairs: &Pairs<'_>) -> Labels {
+        Labels::new(pairs.iter().map(|(k, v)| (self.symbols.intern(k), self.symbols.intern(v))).collect())
+    }
+
+    /// The controlling owner among `references`; others do not recreate anything.
+    fn owner_key(&mut self, namespace: Sym, references: &[OwnerRefView<'_>]) -> Option<OwnerKey> {
+        let owner = references.iter().find(|r| r.controller == Some(true))?;
+        Some(OwnerKey {
+            namespace,
+            api_version: self.symbols.intern(&owner.api_version),
+            kind: self.symbols.intern(&owner.kind),
+            name: self.symbols.intern(&owner.name),
+            uid: self.symbols.intern(&owner.uid),
+        })
+    }
+}
+
+impl Sink for Builder {
+    fn object(&mut self, object: Object<'_>, origin: &Origin) -> Result<(), InputError> {
+        let done = match object {
+            Object::Node(view) => self.node(&view),
+            Object::Pod(view) => self.draft_pod(&view, false),
+            Object::Namespace(view) => {
+                self.namespace(&view);
+                Ok(())
+            }
+            Object::PodGroup(view) => self.pod_group(&view),
+            Object::Queue(view) => self.queue(&view),
+            Object::PodDisruptionBudget(view) => self.budget(&view),
+            Object::Unknown { .. } => Ok(()),
+        };
+        done.map_err(|e| e.at(origin))
+    }
+}
+
+/// Makes a [`GroupOrigin::Missing`] or virtual group.
+fn implied_group(
+    namespace: super::model::NamespaceIdx,
+    name: Sym,
+    queue: Sym,
+    origin: GroupOrigin,
+) -> PodGroup {
+    PodGroup {
+        namespace,
+        name,
+        uid: Sym::EMPTY,
+        labels: Labels::default(),
+        annotations: Labels::default(),
+        owner: None,
+        min_member: 1,
+        min_task_member: Box::default(),
+        queue,
+        phase: Sym::EMPTY,
+        hard_tier: None,
+        origin,
+        pods: Vec::new(),
+    }
+}

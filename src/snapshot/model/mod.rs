@@ -1,0 +1,145 @@
+//! The dense, immutable model of a cluster at one moment.
+//!
+//! Everything is a vector indexed by a newtype; strings are interned; pods with equal specs and nodes that no rule
+//! can tell apart form classes. Amounts are integers: cpu in milli, memory and storage in bytes, everything else in
+//! whole units, each pod's total rounded up once (rulebook 1.1). Volcano's amounts are in its own units: cpu milli,
+//! memory bytes, everything else in thousandths.
+//!
+//! May import: snapshot
+
+pub mod group;
+pub mod ids;
+pub mod intern;
+pub mod node;
+pub mod pod;
+pub mod selector;
+
+use std::cmp::Ordering;
+
+pub use group::{Budget, BudgetStatus, GroupOrigin, Namespace, Owner, PodGroup, Queue};
+pub use ids::{
+    BudgetIdx, GroupIdx, NamespaceIdx, NodeClassIdx, NodeIdx, NodeRulesIdx, OwnerIdx, PodIdx, RequestsIdx,
+    ResourceIdx, SpecIdx, Sym,
+};
+pub use intern::Symbols;
+pub use node::{Effect, Node, NodeClass, Ready, Taint};
+pub use pod::{NodeRules, Phase, Pod, PodSpec, Requests};
+pub use selector::{Labels, NodeSelector, Op, Requirement, Selector};
+
+/// A cluster at one moment.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// All strings.
+    pub symbols: Symbols,
+    /// Resource names by [`ResourceIdx`].
+    pub resources: Vec<Sym>,
+    /// Nodes by name.
+    pub nodes: Vec<Node>,
+    /// Classes of nodes.
+    pub node_classes: Vec<NodeClass>,
+    /// Pods by namespace and name.
+    pub pods: Vec<Pod>,
+    /// Classes of pods.
+    pub specs: Vec<PodSpec>,
+    /// Interned node rules.
+    pub node_rules: Vec<NodeRules>,
+    /// Interned request vectors.
+    pub requests: Vec<Requests>,
+    /// Namespaces by name.
+    pub namespaces: Vec<Namespace>,
+    /// Groups by namespace and name.
+    pub groups: Vec<PodGroup>,
+    /// Owners by namespace, kind, name, UID.
+    pub owners: Vec<Owner>,
+    /// Queues by name.
+    pub queues: Vec<Queue>,
+    /// Budgets by namespace and name.
+    pub budgets: Vec<Budget>,
+    /// Pods standing on each node, by index.
+    pub pods_on: Vec<Vec<PodIdx>>,
+    /// Pods that are asked about: they are in [`Snapshot::pods`] but stand nowhere.
+    pub candidates: Vec<PodIdx>,
+}
+
+impl Snapshot {
+    /// The text of a symbol.
+    pub fn text(&self, sym: Sym) -> &str {
+        self.symbols.text(sym)
+    }
+
+    /// Orders symbols by text.
+    pub fn compare(&self, a: Sym, b: Sym) -> Ordering {
+        if a == b { Ordering::Equal } else { self.text(a).cmp(self.text(b)) }
+    }
+
+    /// The node of that name.
+    pub fn node_named(&self, name: &str) -> Option<NodeIdx> {
+        self.nodes.binary_search_by(|n| self.text(n.name).cmp(name)).ok().map(NodeIdx::new)
+    }
+
+    /// The resource of that name.
+    pub fn resource_named(&self, name: &str) -> Option<ResourceIdx> {
+        self.resources.iter().position(|&sym| self.text(sym) == name).map(ResourceIdx::new)
+    }
+
+    /// Name of a resource.
+    pub fn resource_name(&self, resource: ResourceIdx) -> &str {
+        self.text(self.resources[resource.at()])
+    }
+
+    /// A node.
+    pub fn node(&self, node: NodeIdx) -> &Node {
+        &self.nodes[node.at()]
+    }
+
+    /// Name of a node.
+    pub fn node_name(&self, node: NodeIdx) -> &str {
+        self.text(self.node(node).name)
+    }
+
+    /// A pod.
+    pub fn pod(&self, pod: PodIdx) -> &Pod {
+        &self.pods[pod.at()]
+    }
+
+    /// Name of a pod.
+    pub fn pod_name(&self, pod: PodIdx) -> &str {
+        self.text(self.pod(pod).name)
+    }
+
+    /// Name of a namespace.
+    pub fn namespace_name(&self, namespace: NamespaceIdx) -> &str {
+        self.text(self.namespaces[namespace.at()].name)
+    }
+
+    /// `namespace/name` of a pod.
+    pub fn pod_key(&self, pod: PodIdx) -> String {
+        format!("{}/{}", self.namespace_name(self.pod(pod).namespace), self.pod_name(pod))
+    }
+
+    /// `namespace/name` of a group.
+    pub fn group_key(&self, group: GroupIdx) -> String {
+        let group = &self.groups[group.at()];
+        format!("{}/{}", self.namespace_name(group.namespace), self.text(group.name))
+    }
+
+    /// The class of a pod.
+    pub fn spec(&self, spec: SpecIdx) -> &PodSpec {
+        &self.specs[spec.at()]
+    }
+
+    /// The class of a live pod.
+    pub fn spec_of(&self, pod: PodIdx) -> &PodSpec {
+        self.spec(self.pod(pod).spec)
+    }
+
+    /// Requested amounts.
+    pub fn requests(&self, requests: RequestsIdx) -> &Requests {
+        &self.requests[requests.at()]
+    }
+
+    /// Amount of `resource` that a live pod is charged where it stands.
+    pub fn charged(&self, pod: PodIdx, resource: ResourceIdx) -> i64 {
+        self.requests(self.pod(pod).charged).get(resource)
+    }
+}
