@@ -1,0 +1,36 @@
+//! Names that this product writes on, or reads from, objects of other owners.
+//!
+//! May import: (nothing of this crate)
+
+/// Scheduling gate that holds a replacement pod until its node is chosen.
+pub const PLACEMENT_GATE: &str = "repack.volcano.sh/placement";
+/// `PodGroup` annotation that says which run works on the group; its value is `RUN/UID`.
+pub const PLACEMENT_LEASE_ANNOTATION: &str = "repack.volcano.sh/placement-lease";
+/// Pod annotation that says which run put the gate there.
+pub const GATE_OWNER_ANNOTATION: &str = "repack.volcano.sh/placement-gate-owner";
+/// Run label that stands while the run has gates or leases out.
+pub const PLACEMENT_ACTIVE_LABEL: &str = "repack.volcano.sh/placement-active";
+/// Run annotation that asks a running run to stop (value `true`).
+pub const CANCEL_ANNOTATION: &str = "repack.volcano.sh/cancel";
+/// Name of the leader lease.
+pub const CONTROLLER_LEASE: &str = "kubectl-repack-controller";
+
+/// Label or annotation that always keeps a pod where it is (value `true`), on pod, `PodGroup`, owner or namespace.
+pub const PROTECTED: &str = "repack.volcano.sh/protected";
+/// cluster-autoscaler's pod annotation; the value `false` means "do not evict".
+pub const AUTOSCALER_SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+/// Karpenter's pod annotation (value `true`).
+pub const KARPENTER_DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+/// Karpenter's older spelling of the same annotation (value `true`).
+pub const KARPENTER_DO_NOT_EVICT: &str = "karpenter.sh/do-not-evict";
+
+/// The opt-outs that always win: key and the value that switches them on.
+pub const OPT_OUTS: [(&str, &str); 4] = [
+    (PROTECTED, "true"),
+    (AUTOSCALER_SAFE_TO_EVICT, "false"),
+    (KARPENTER_DO_NOT_DISRUPT, "true"),
+    (KARPENTER_DO_NOT_EVICT, "true"),
+];
+
+/// Prefix of the `PodGroup` name that stands for a workload without one: `podgroup-` and the owner's UID.
+pub const VIRTUAL_GROUP_PREFIX: &str = "podgroup-";
