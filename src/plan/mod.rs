@@ -1,3 +1,7 @@
 //! Which pods may move, what that costs, which nodes to empty, and the independent check of the result.
 //!
 //! May import: snapshot, filter, fragmentation, api
+
+pub mod types;
+
+pub use types::{Dimensions, Move, Plan};
