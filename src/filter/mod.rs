@@ -6,6 +6,7 @@
 //!
 //! May import: snapshot
 
+pub mod cel;
 mod counters;
 pub mod plugin;
 pub mod state;
