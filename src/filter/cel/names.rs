@@ -46,8 +46,8 @@ impl<'t> Parser<'t> {
                 self.at += 3;
                 return self.bind();
             }
-            // A namespace of functions, not a variable.
-            (None, _) if matches!(self.peek(), Token::Mark(".")) => {
+            // A namespace of functions or a type, not a variable.
+            (None, _) if matches!(self.peek(), Token::Mark("." | "{")) => {
                 return Err(Error::Unsupported(format!("the name {name:?}")));
             }
             (None, _) => return Err(Error::Compile(format!("undeclared reference to {name:?}"))),

@@ -16,7 +16,8 @@ impl<'a> Value<'a> {
     /// compared with its like.
     pub(super) fn equals(&self, other: &Value<'a>) -> Result<bool, Error> {
         Ok(match (self, other) {
-            (Self::Null, Self::Null) => true,
+            // There is only one device.
+            (Self::Null, Self::Null) | (Self::Device(_), Self::Device(_)) => true,
             (Self::Null, _) | (_, Self::Null) => false,
             (Self::Bool(left), Self::Bool(right)) => left == right,
             (Self::Str(left), Self::Str(right)) => left == right,
@@ -34,9 +35,8 @@ impl<'a> Value<'a> {
                 }
                 true
             }
-            (Self::Device(_), Self::Device(_)) => true,
             _ if self.kind() == "map" && other.kind() == "map" => self.equal_maps(other)?,
-            _ => numeric(self, other).is_some_and(|order| order == Some(Ordering::Equal)),
+            _ => numeric(self, other) == Numeric::Ordered(Ordering::Equal),
         })
     }
 
@@ -63,31 +63,48 @@ impl<'a> Value<'a> {
             (Self::Bool(left), Self::Bool(right)) => Ok(left.cmp(right)),
             (Self::Str(left), Self::Str(right)) => Ok(left.cmp(right)),
             _ => match numeric(self, other) {
-                Some(Some(order)) => Ok(order),
-                Some(None) => Err(Error::Runtime("NaN values cannot be ordered".to_owned())),
-                None => Err(no_overload(symbol(operator), self, other)),
+                Numeric::Ordered(order) => Ok(order),
+                Numeric::Unordered => Err(Error::Runtime("NaN values cannot be ordered".to_owned())),
+                Numeric::NoNumbers => Err(no_overload(symbol(operator), self, other)),
             },
         }
     }
 }
 
-/// The order of two numbers of any types; `Some(None)` with a NaN, none if one is no number.
-fn numeric(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
+/// How two values compare as numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numeric {
+    Ordered(Ordering),
+    /// One is a NaN.
+    Unordered,
+    NoNumbers,
+}
+
+impl From<Option<Ordering>> for Numeric {
+    fn from(order: Option<Ordering>) -> Self {
+        order.map_or(Self::Unordered, Self::Ordered)
+    }
+}
+
+/// The order of two numbers of any types.
+fn numeric(left: &Value<'_>, right: &Value<'_>) -> Numeric {
     let integer = |value: &Value<'_>| match value {
         Value::Int(value) => Some(i128::from(*value)),
         Value::Uint(value) => Some(i128::from(*value)),
         _ => None,
     };
     match (integer(left), integer(right), left, right) {
-        (Some(left), Some(right), ..) => Some(Some(left.cmp(&right))),
-        (None, None, Value::Double(left), Value::Double(right)) => Some(left.partial_cmp(right)),
-        (Some(left), None, _, Value::Double(right)) => Some(order_mixed(left, *right)),
-        (None, Some(right), Value::Double(left), _) => Some(order_mixed(right, *left).map(Ordering::reverse)),
-        _ => None,
+        (Some(left), Some(right), ..) => Numeric::Ordered(left.cmp(&right)),
+        (None, None, Value::Double(left), Value::Double(right)) => left.partial_cmp(right).into(),
+        (Some(left), None, _, Value::Double(right)) => order_mixed(left, *right).into(),
+        (None, Some(right), Value::Double(left), _) => {
+            order_mixed(right, *left).map(Ordering::reverse).into()
+        }
+        _ => Numeric::NoNumbers,
     }
 }
 
-/// An integer of at most 64 bits against a double, without rounding the integer.
+/// An integer of at most 64 bits against a double, without rounding the integer; none for a NaN.
 fn order_mixed(integer: i128, double: f64) -> Option<Ordering> {
     const BEYOND: f64 = 1e20;
     if double.is_nan() {

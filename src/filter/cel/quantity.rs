@@ -178,7 +178,7 @@ fn quick_form(whole: usize, fraction: usize, all: &str, base: u32, exponent: i32
         (whole + fraction <= QUICK_DIGITS && scale >= -9).then(value).flatten().map(|value| (value, scale))
     } else {
         let binary = usize::try_from(exponent).ok()?;
-        let fits = fraction == 0 && whole + binary * 3 / 10 + 1 <= 15;
+        let fits = fraction == 0 && whole + binary * 3 / 10 < 15;
         let factor = 1_i64.checked_shl(u32::try_from(exponent).ok()?)?;
         fits.then(value).flatten()?.checked_mul(factor).map(|value| (value, 0))
     }

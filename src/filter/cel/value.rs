@@ -180,7 +180,7 @@ impl<'a> Value<'a> {
 
     /// Elements of a list or keys of a map, in a fixed order.
     pub(super) fn elements(&self) -> Result<Rc<Items<Value<'a>>>, Error> {
-        fn keys<'a, T>(names: Option<&'a Names<T>>) -> Rc<Items<Value<'a>>> {
+        fn keys<T>(names: Option<&Names<T>>) -> Rc<Items<Value<'_>>> {
             let keys = names.into_iter().flat_map(|names| names.keys());
             Items::of(keys.map(|key| Value::Str(Cow::Borrowed(&**key))).collect())
         }
