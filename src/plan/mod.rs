@@ -2,6 +2,8 @@
 //!
 //! May import: snapshot, filter, fragmentation, api
 
+pub mod request;
 pub mod types;
 
+pub use request::Request;
 pub use types::{Dimensions, Move, Plan};

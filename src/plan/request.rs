@@ -1,0 +1,341 @@
+//! What a planner is asked: the one value that flags, a `RepackRun` file and the controller turn into.
+//!
+//! Plain values, no clock: ages count only when [`Request::now`] is given. Percentages are whole, cards and other
+//! amounts whole units, weights tenths.
+//!
+//! May import: api
+
+use std::collections::BTreeMap;
+
+use crate::api::{Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
+
+/// Everything that planning depends on besides the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The extended resource whose nodes are to be freed.
+    pub resource: String,
+    /// Percentage points by which the rate has to fall, 0 to 100.
+    pub min_improvement_percent: i64,
+    /// Which `PodGroups` may move and which nodes may be emptied.
+    pub scope: Scope,
+    /// Upper limits of the whole plan.
+    pub budget: Budget,
+    /// Which pods may move besides the scope.
+    pub movability: Movability,
+    /// Cost of each kind of disruption.
+    pub weights: Weights,
+    /// Stop after this many freed nodes (`--free`).
+    pub max_freed_nodes: Option<u64>,
+    /// Each further node has to bring this many cards per damaged card.
+    pub min_benefit: Option<u64>,
+    /// Which algorithm.
+    pub algorithm: Algorithm,
+    /// Grace period of evictions; `None` = the pod's own.
+    pub grace_period_seconds: Option<u64>,
+    /// Largest estimated status of a run, in bytes; `None` offline.
+    pub max_object_bytes: Option<u64>,
+    /// The present, seconds since 1970. Without it ages are unknown and age rules do not apply.
+    pub now: Option<i64>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            resource: String::new(),
+            min_improvement_percent: 0,
+            scope: Scope::default(),
+            budget: Budget::default(),
+            movability: Movability::default(),
+            weights: Weights::default(),
+            max_freed_nodes: None,
+            min_benefit: None,
+            algorithm: Algorithm::Drain,
+            grace_period_seconds: None,
+            max_object_bytes: None,
+            now: None,
+        }
+    }
+}
+
+/// Upper limits of a plan, cascades included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Distinct `PodGroups`; `Some(0)` = nothing may move.
+    pub pod_groups: Option<u64>,
+    /// Resource to the largest sum over all moved pods.
+    pub resources: BTreeMap<String, u64>,
+}
+
+/// Whose Filters a scheduler follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SchedulerRules {
+    /// kube-scheduler's default profile.
+    Kube,
+    /// Volcano.
+    Volcano,
+    /// HAMi: kube-scheduler's profile with device rules.
+    Hami,
+}
+
+impl SchedulerRules {
+    /// Schedulers with `PodGroups` place a pod only as a member of one.
+    pub const fn has_pod_groups(self) -> bool {
+        matches!(self, Self::Volcano)
+    }
+}
+
+/// Which pods may move, besides scope and opt-outs. Each `allow_…` lifts one refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Movability {
+    /// Schedulers whose pods may move (`--schedulers`).
+    pub schedulers: Vec<String>,
+    /// Whose rules a scheduler name follows (`--scheduler-rules`), where the default is wrong.
+    pub scheduler_rules: BTreeMap<String, SchedulerRules>,
+    /// Pods of schedulers without `PodGroups`, in virtual groups of their owners.
+    pub allow_ungrouped: bool,
+    /// Pods with `hostPath` volumes.
+    pub allow_host_path: bool,
+    /// Pods whose admission belongs to another system, such as a Kueue queue.
+    pub allow_managed_elsewhere: bool,
+    /// Pods of controllers whose reaction is unknown: taken to recreate that pod only, once it is gone.
+    pub allow_custom_owners: bool,
+    /// Pods whose controller may leave them out for a while (`ModelServing` with recovery policy None).
+    pub allow_late_recovery: bool,
+    /// Pods of jobs that end if the evicted pod exits with a fault.
+    pub allow_may_terminate: bool,
+    /// Only pods that are marked preemptable.
+    pub only_preemptable: bool,
+    /// Younger pods stay; needs [`Request::now`].
+    pub min_pod_age_seconds: u64,
+    /// Pods moved more recently than this stay; needs [`Request::now`].
+    pub pod_cooldown_seconds: u64,
+    /// What earlier runs moved.
+    pub recent_moves: Vec<RecentMove>,
+    /// What a disruption budget that allows nothing at the moment means.
+    pub on_blocked_pdb: OnBlockedPdb,
+}
+
+impl Default for Movability {
+    fn default() -> Self {
+        Self {
+            schedulers: vec!["volcano".to_owned()],
+            scheduler_rules: BTreeMap::new(),
+            allow_ungrouped: false,
+            allow_host_path: false,
+            allow_managed_elsewhere: false,
+            allow_custom_owners: false,
+            allow_late_recovery: false,
+            allow_may_terminate: false,
+            only_preemptable: false,
+            min_pod_age_seconds: 0,
+            pod_cooldown_seconds: 24 * 60 * 60,
+            recent_moves: Vec::new(),
+            on_blocked_pdb: OnBlockedPdb::Fail,
+        }
+    }
+}
+
+impl Movability {
+    /// Whose rules the scheduler of that name follows: as told, else by its usual name, else kube-scheduler's.
+    pub fn rules_of(&self, scheduler: &str) -> SchedulerRules {
+        self.scheduler_rules.get(scheduler).copied().unwrap_or(match scheduler {
+            "volcano" => SchedulerRules::Volcano,
+            "hami-scheduler" => SchedulerRules::Hami,
+            _ => SchedulerRules::Kube,
+        })
+    }
+}
+
+/// A pod that an earlier run moved. Controllers that keep names are recognised by owner and ordinal, the others by
+/// the replacement's UID.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecentMove {
+    /// Namespace.
+    pub namespace: String,
+    /// Kind of the controlling owner.
+    pub owner_kind: String,
+    /// Name of the controlling owner.
+    pub owner_name: String,
+    /// Name of the victim.
+    pub pod_name: String,
+    /// UID of the replacement, empty when it was never seen.
+    pub replacement_uid: String,
+    /// When, seconds since 1970.
+    pub at: i64,
+}
+
+/// Cost of each kind of disruption, in tenths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Per `PodGroup` touched.
+    pub affected_pod_groups: i64,
+    /// Per `PodGroup` that falls below its minimum.
+    pub gang_breaches: i64,
+    /// Per damaged card.
+    pub damaged_cards: i64,
+    /// Per moved card.
+    pub moved_cards: i64,
+    /// Per moved pod.
+    pub moved_pods: i64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { affected_pod_groups: 10, gang_breaches: 8, damaged_cards: 6, moved_cards: 3, moved_pods: 1 }
+    }
+}
+
+impl Request {
+    /// A request for `resource` with every default.
+    pub fn for_resource(resource: &str) -> Self {
+        Self { resource: resource.to_owned(), ..Self::default() }
+    }
+
+    /// The request of a run's spec. `resource` stands in when the spec has no goal; movability comes from `base`
+    /// (flags of the process), since the API does not carry it.
+    ///
+    /// # Errors
+    /// What [`RepackRunSpec::validate`] finds, and a missing resource.
+    pub fn from_spec(
+        spec: &RepackRunSpec,
+        resource: Option<&str>,
+        base: Movability,
+    ) -> Result<Self, Vec<FieldError>> {
+        spec.validate()?;
+        let goal = spec.goals.first();
+        let Some(resource) = goal.map(|g| g.resource.as_str()).or(resource) else {
+            return Err(vec![FieldError::new(
+                "spec.goals",
+                "names no resource, and there is no default one",
+            )]);
+        };
+        let planner = spec.planner.clone().unwrap_or_default();
+        let max = spec.max_per_run.clone().unwrap_or_default();
+        let execution = spec.execution.as_ref();
+        let request = Self {
+            resource: resource.to_owned(),
+            min_improvement_percent: goal.map_or(0, |g| g.min_frag_improvement_percent),
+            scope: spec.scope.clone().unwrap_or_default(),
+            budget: Budget {
+                pod_groups: max.pod_groups.map(i64::unsigned_abs),
+                resources: max.resources.iter().map(|(name, n)| (name.clone(), n.unsigned_abs())).collect(),
+            },
+            movability: Movability {
+                on_blocked_pdb: execution.and_then(|e| e.on_blocked_pdb).unwrap_or(base.on_blocked_pdb),
+                ..base
+            },
+            weights: Weights::from_api(&planner.weights.unwrap_or_default()),
+            max_freed_nodes: planner.max_freed_nodes.map(i64::unsigned_abs),
+            min_benefit: planner.min_benefit.map(i64::unsigned_abs),
+            algorithm: planner.algorithm.unwrap_or(Algorithm::Search),
+            grace_period_seconds: spec
+                .eviction
+                .as_ref()
+                .and_then(|e| e.grace_period_seconds)
+                .map(i64::unsigned_abs),
+            ..Self::default()
+        };
+        request.validate()?;
+        Ok(request)
+    }
+
+    /// Checks what [`RepackRunSpec::validate`] does not know. Field names are those of this value, as flags spell
+    /// them.
+    ///
+    /// # Errors
+    /// All faults, in the order of the fields.
+    pub fn validate(&self) -> Result<(), Vec<FieldError>> {
+        let mut faults = Vec::new();
+        if !self.resource.contains('/') {
+            let fault =
+                format!("must be an extended resource such as \"nvidia.com/gpu\", not {:?}", self.resource);
+            faults.push(FieldError::new("resource", fault));
+        }
+        if !(0..=100).contains(&self.min_improvement_percent) {
+            let fault = format!("must be 0 to 100, not {}", self.min_improvement_percent);
+            faults.push(FieldError::new("min-improvement", fault));
+        }
+        if self.movability.schedulers.is_empty() {
+            faults.push(FieldError::new("schedulers", "must name at least one scheduler"));
+        }
+        if self.movability.schedulers.iter().any(String::is_empty) {
+            faults.push(FieldError::new("schedulers", "has an empty name"));
+        }
+        let weights = &self.weights;
+        for (name, weight) in [
+            ("affectedPodGroups", weights.affected_pod_groups),
+            ("gangBreaches", weights.gang_breaches),
+            ("damagedCards", weights.damaged_cards),
+            ("movedCards", weights.moved_cards),
+            ("movedPods", weights.moved_pods),
+        ] {
+            if !(0..=Weights::MOST).contains(&weight) {
+                let fault = format!("must be 0 to {}, not {weight}", Weights::MOST);
+                faults.push(FieldError::new(format!("weights.{name}"), fault));
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+}
+
+impl Weights {
+    /// Largest weight: keeps every cost of a cluster far inside 64 bits.
+    pub const MOST: i64 = 1_000_000;
+
+    /// Weights of a run's spec; absent ones keep their default.
+    pub fn from_api(api: &crate::api::Weights) -> Self {
+        let default = Self::default();
+        Self {
+            affected_pod_groups: api.affected_pod_groups.unwrap_or(default.affected_pod_groups),
+            gang_breaches: api.gang_breaches.unwrap_or(default.gang_breaches),
+            damaged_cards: api.damaged_cards.unwrap_or(default.damaged_cards),
+            moved_cards: api.moved_cards.unwrap_or(default.moved_cards),
+            moved_pods: api.moved_pods.unwrap_or(default.moved_pods),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Goal, MaxPerRun};
+
+    #[test]
+    fn a_spec_becomes_a_request_with_the_defaults_of_the_contract() {
+        let spec = RepackRunSpec {
+            goals: vec![Goal { resource: "x.io/npu".to_owned(), min_frag_improvement_percent: 5 }],
+            max_per_run: Some(MaxPerRun { pod_groups: Some(0), ..MaxPerRun::default() }),
+            ..RepackRunSpec::default()
+        };
+        let request = Request::from_spec(&spec, None, Movability::default()).unwrap();
+        assert_eq!((request.resource.as_str(), request.min_improvement_percent), ("x.io/npu", 5));
+        assert_eq!(request.budget.pod_groups, Some(0));
+        assert_eq!(request.weights, Weights::default());
+        assert_eq!(request.movability.schedulers, ["volcano"]);
+        assert_eq!(request.algorithm, Algorithm::Search);
+    }
+
+    #[test]
+    fn a_request_without_a_resource_is_one_sentence() {
+        let faults = Request::from_spec(&RepackRunSpec::default(), None, Movability::default()).unwrap_err();
+        assert_eq!(faults[0].to_string(), "spec.goals names no resource, and there is no default one");
+        let wrong = Request { min_improvement_percent: 101, ..Request::for_resource("cpu") };
+        let faults: Vec<String> = wrong.validate().unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            faults,
+            [
+                "resource must be an extended resource such as \"nvidia.com/gpu\", not \"cpu\"",
+                "min-improvement must be 0 to 100, not 101"
+            ]
+        );
+    }
+
+    #[test]
+    fn f32_a_scheduler_follows_kube_unless_its_name_or_the_user_says_otherwise() {
+        let mut options = Movability::default();
+        assert_eq!(options.rules_of("volcano"), SchedulerRules::Volcano);
+        assert_eq!(options.rules_of("my-scheduler"), SchedulerRules::Kube);
+        options.scheduler_rules.insert("my-scheduler".to_owned(), SchedulerRules::Volcano);
+        assert!(options.rules_of("my-scheduler").has_pod_groups());
+    }
+}
