@@ -4,7 +4,7 @@
 
 /// Scheduling gate that holds a replacement pod until its node is chosen.
 pub const PLACEMENT_GATE: &str = "repack.volcano.sh/placement";
-/// `PodGroup` annotation that says which run works on the group; its value is `RUN/UID`.
+/// PodGroup annotation that says which run works on the group; its value is `RUN/UID`.
 pub const PLACEMENT_LEASE_ANNOTATION: &str = "repack.volcano.sh/placement-lease";
 /// Pod annotation that says which run put the gate there.
 pub const GATE_OWNER_ANNOTATION: &str = "repack.volcano.sh/placement-gate-owner";
@@ -15,7 +15,7 @@ pub const CANCEL_ANNOTATION: &str = "repack.volcano.sh/cancel";
 /// Name of the leader lease.
 pub const CONTROLLER_LEASE: &str = "kubectl-repack-controller";
 
-/// Label or annotation that always keeps a pod where it is (value `true`), on pod, `PodGroup`, owner or namespace.
+/// Label or annotation that always keeps a pod where it is (value `true`), on pod, PodGroup, owner or namespace.
 pub const PROTECTED: &str = "repack.volcano.sh/protected";
 /// cluster-autoscaler's pod annotation; the value `false` means "do not evict".
 pub const AUTOSCALER_SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
@@ -32,5 +32,5 @@ pub const OPT_OUTS: [(&str, &str); 4] = [
     (KARPENTER_DO_NOT_EVICT, "true"),
 ];
 
-/// Prefix of the `PodGroup` name that stands for a workload without one: `podgroup-` and the owner's UID.
+/// Prefix of the PodGroup name that stands for a workload without one: `podgroup-` and the owner's UID.
 pub const VIRTUAL_GROUP_PREFIX: &str = "podgroup-";

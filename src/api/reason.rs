@@ -33,7 +33,7 @@ pub enum Reason {
     ExecutionCompletedWithAlternativePlacement,
     /// The run asks for something that is wrong or not supported.
     InvalidConfiguration,
-    /// The scope could not be resolved to `PodGroups` and nodes.
+    /// The scope could not be resolved to PodGroups and nodes.
     ScopeResolutionFailed,
     /// Preparing refused before any eviction.
     ExecutionPreparationFailed,

@@ -50,7 +50,7 @@ impl RepackRun {
 pub struct RepackRunSpec {
     /// Plan only, or also move.
     pub mode: Mode,
-    /// Which `PodGroups` may be moved and which nodes may be emptied.
+    /// Which PodGroups may be moved and which nodes may be emptied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
     /// The resource to free nodes of: none or one entry.
@@ -59,7 +59,7 @@ pub struct RepackRunSpec {
     /// Upper limits of the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_run: Option<MaxPerRun>,
-    /// Blocks of free nodes wanted inside one `HyperNode`.
+    /// Blocks of free nodes wanted inside one HyperNode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_topology: Option<NetworkTopology>,
     /// How pods are evicted.
@@ -93,7 +93,7 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
-    /// Which `PodGroups` may be moved.
+    /// Which PodGroups may be moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_groups: Option<ScopeRule>,
     /// Which nodes may be emptied; it never limits which may receive.
@@ -120,7 +120,7 @@ pub struct ObjectSelection {
     /// Absent: selects nothing by label. `{}`: selects everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
-    /// `namespace/name` for `PodGroups`, plain names for nodes; at most 1024.
+    /// `namespace/name` for PodGroups, plain names for nodes; at most 1024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -147,7 +147,7 @@ pub struct Goal {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MaxPerRun {
-    /// Distinct `PodGroups`; 0 means that nothing may move, absent that there is no limit.
+    /// Distinct PodGroups; 0 means that nothing may move, absent that there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_groups: Option<i64>,
     /// Resource to the largest sum over all moved pods, whether the resource is the goal or not.
@@ -155,7 +155,7 @@ pub struct MaxPerRun {
     pub resources: BTreeMap<String, i64>,
 }
 
-/// Blocks of free nodes that have to exist after the plan, each inside one `HyperNode` of a tier.
+/// Blocks of free nodes that have to exist after the plan, each inside one HyperNode of a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkTopology {
@@ -171,12 +171,12 @@ pub struct NetworkTopology {
     /// Blocks wanted, at least 0.
     #[serde(default)]
     pub required_node_blocks: i64,
-    /// Which `HyperNodes` are preferred.
+    /// Which HyperNodes are preferred.
     #[serde(default)]
     pub mode: TopologyMode,
 }
 
-/// Which `HyperNodes` blocks are looked for in first.
+/// Which HyperNodes blocks are looked for in first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TopologyMode {
@@ -230,10 +230,10 @@ pub enum Algorithm {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Weights {
-    /// Per `PodGroup` touched; default 10.
+    /// Per PodGroup touched; default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affected_pod_groups: Option<i64>,
-    /// Per `PodGroup` that falls below minAvailable; default 8.
+    /// Per PodGroup that falls below minAvailable; default 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang_breaches: Option<i64>,
     /// Per card that stops working; default 6.

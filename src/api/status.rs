@@ -50,7 +50,7 @@ pub struct Plan {
     pub limited_by_size: bool,
     /// The plan in numbers.
     pub summary: PlanSummary,
-    /// Moves by `PodGroup`, sorted by namespace and name.
+    /// Moves by PodGroup, sorted by namespace and name.
     #[serde(default)]
     pub moves: Vec<PlanMove>,
     /// Nodes that hold none of the resource afterwards, sorted.
@@ -99,7 +99,7 @@ pub struct PlanSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedScope {
-    /// `PodGroups` in scope that use the resource.
+    /// PodGroups in scope that use the resource.
     pub pod_group_count: i64,
     /// Nodes in scope that provide the resource, empty ones included.
     pub node_count: i64,
@@ -109,9 +109,9 @@ pub struct ResolvedScope {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Disruption {
-    /// `PodGroups` touched.
+    /// PodGroups touched.
     pub affected_pod_groups: i64,
-    /// `PodGroups` that fall below minAvailable.
+    /// PodGroups that fall below minAvailable.
     pub gang_breaches: i64,
     /// Cards that stop working: the moved ones, or all of a breached group.
     pub damaged_cards: i64,
@@ -133,7 +133,7 @@ pub struct UnmovableCount {
     pub card_count: i64,
 }
 
-/// The moves of one `PodGroup`.
+/// The moves of one PodGroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanMove {
@@ -211,7 +211,7 @@ pub struct TakenNode {
     pub node: String,
     /// Namespace of the taker.
     pub namespace: String,
-    /// `PodGroup` of the taker.
+    /// PodGroup of the taker.
     pub pod_group_name: String,
 }
 

@@ -1,0 +1,41 @@
+//! `kubectl repack debug …`: hidden; for people who work on the program.
+//!
+//! May import: cli
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::groups::{SourceArgs, ViewArgs};
+
+/// Look inside the program
+#[derive(Args, Clone, Debug)]
+#[command(hide = true)]
+pub struct DebugArgs {
+    #[command(subcommand)]
+    pub command: DebugCommand,
+}
+
+/// What can be looked at.
+#[derive(Clone, Debug, Subcommand)]
+pub enum DebugCommand {
+    /// Compare the Filter verdicts of case files with ours
+    Filter {
+        /// Case files, gzip or plain
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Measure load, report and planning per instance
+    Bench {
+        /// Cluster files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print the classes of equal pods and equal nodes
+    Classes {
+        #[command(flatten)]
+        source: SourceArgs,
+        #[command(flatten)]
+        view: ViewArgs,
+    },
+}

@@ -1,0 +1,191 @@
+//! What is to be planned: the flags and the run file become one `RepackRun` plus [`Movability`].
+//!
+//! May import: cli, api
+
+use super::Movability;
+use crate::api::{
+    Algorithm, Eviction, Execution, Goal, LabelSelector, MaxPerRun, Mode, ObjectSelection, OnBlockedPdb,
+    Planner, RepackRun, RepackRunSpec, Scope, ScopeRule,
+};
+use crate::cli::args::dryrun::DryRunArgs;
+use crate::cli::args::explain::ExplainArgs;
+use crate::cli::args::groups::{
+    AlgorithmName, BlockedPdb, BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, RunArgs, ScopeArgs,
+};
+use crate::cli::error::CliError;
+
+/// What is to be planned.
+///
+/// The resource may still be open: without one the caller takes the only extended resource in use, and only then do
+/// the threshold and the cap on cards have the resource they belong to. [`Self::run_for`] closes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    run: RepackRun,
+    resource: Option<String>,
+    min_improvement: Option<i64>,
+    max_cards: Option<i64>,
+    /// Which pods count as movable.
+    pub movability: Movability,
+    /// When the plan is made; absent: no time stands in the output.
+    pub now: Option<jiff::Timestamp>,
+}
+
+struct Flags<'a> {
+    goal: &'a GoalArgs,
+    scope: &'a ScopeArgs,
+    budget: &'a BudgetArgs,
+    planner: &'a PlannerArgs,
+    movability: &'a MovabilityArgs,
+    run: &'a RunArgs,
+}
+
+impl PlanOptions {
+    /// A dry run, on top of the run that `--filename` named. A flag replaces the field of the file that it stands
+    /// for and nothing else. The mode becomes `DryRun` whatever the file says.
+    ///
+    /// # Errors
+    /// A failure when the file asks for something this version can not do.
+    pub fn dry_run(args: &DryRunArgs, file: Option<RepackRun>) -> Result<Self, CliError> {
+        let flags = Flags {
+            goal: &args.goal,
+            scope: &args.scope,
+            budget: &args.budget,
+            planner: &args.planner,
+            movability: &args.movability,
+            run: &args.run,
+        };
+        Self::resolve(&flags, args.now, file)
+    }
+
+    /// The plan that `explain` speaks about.
+    ///
+    /// # Errors
+    /// None today; the same form as [`Self::dry_run`].
+    pub fn explain(args: &ExplainArgs) -> Result<Self, CliError> {
+        let run = RunArgs::default();
+        let flags = Flags {
+            goal: &args.goal,
+            scope: &args.scope,
+            budget: &args.budget,
+            planner: &args.planner,
+            movability: &args.movability,
+            run: &run,
+        };
+        Self::resolve(&flags, args.now, None)
+    }
+
+    fn resolve(
+        flags: &Flags<'_>,
+        now: Option<jiff::Timestamp>,
+        file: Option<RepackRun>,
+    ) -> Result<Self, CliError> {
+        let mut run = file.unwrap_or_else(|| RepackRun::new(RepackRunSpec::default()));
+        run.spec.mode = Mode::DryRun;
+        apply_scope(&mut run.spec, flags.scope);
+        apply_budget(&mut run.spec, flags.budget);
+        apply_planner(&mut run.spec, flags.planner)?;
+        if let Some(blocked) = flags.movability.on_blocked_pdb {
+            run.spec.execution.get_or_insert_with(Execution::default).on_blocked_pdb = Some(match blocked {
+                BlockedPdb::Fail => OnBlockedPdb::Fail,
+                BlockedPdb::Wait => OnBlockedPdb::Wait,
+            });
+        }
+        if flags.run.grace_period.is_some() {
+            run.spec.eviction.get_or_insert_with(Eviction::default).grace_period_seconds =
+                flags.run.grace_period;
+        }
+        if flags.run.ttl.is_some() {
+            run.spec.ttl_seconds_after_finished = flags.run.ttl;
+        }
+        let goal = run.spec.goals.first();
+        Ok(Self {
+            resource: flags.goal.resource.clone().or_else(|| goal.map(|goal| goal.resource.clone())),
+            min_improvement: flags
+                .goal
+                .min_improvement
+                .or_else(|| goal.map(|goal| goal.min_frag_improvement_percent)),
+            max_cards: flags.budget.max_cards,
+            run,
+            movability: Movability::resolve(flags.movability),
+            now,
+        })
+    }
+
+    /// The resource that was asked for, if any was.
+    pub fn resource(&self) -> Option<&str> {
+        self.resource.as_deref()
+    }
+
+    /// The complete run for this resource.
+    pub fn run_for(&self, resource: &str) -> RepackRun {
+        let mut run = self.run.clone();
+        run.spec.goals = vec![Goal {
+            resource: resource.to_owned(),
+            min_frag_improvement_percent: self.min_improvement.unwrap_or(0),
+        }];
+        if let Some(cards) = self.max_cards {
+            let max = run.spec.max_per_run.get_or_insert_with(MaxPerRun::default);
+            max.resources.insert(resource.to_owned(), cards);
+        }
+        run
+    }
+}
+
+fn apply_scope(spec: &mut RepackRunSpec, flags: &ScopeArgs) {
+    let groups_in = selection(flags.include_podgroups.as_ref(), &flags.include_podgroup);
+    let groups_out = selection(flags.exclude_podgroups.as_ref(), &[]);
+    let nodes_in = selection(flags.include_nodes.as_ref(), &flags.include_node);
+    let nodes_out = selection(flags.exclude_nodes.as_ref(), &[]);
+    if [&groups_in, &groups_out, &nodes_in, &nodes_out].iter().all(|side| side.is_none()) {
+        return;
+    }
+    let scope = spec.scope.get_or_insert_with(Scope::default);
+    apply_rule(&mut scope.pod_groups, groups_in, groups_out);
+    apply_rule(&mut scope.nodes, nodes_in, nodes_out);
+}
+
+fn apply_rule(
+    rule: &mut Option<ScopeRule>,
+    include: Option<ObjectSelection>,
+    exclude: Option<ObjectSelection>,
+) {
+    if include.is_none() && exclude.is_none() {
+        return;
+    }
+    let rule = rule.get_or_insert_with(ScopeRule::default);
+    rule.include = include.or_else(|| rule.include.take());
+    rule.exclude = exclude.or_else(|| rule.exclude.take());
+}
+
+fn selection(selector: Option<&LabelSelector>, names: &[String]) -> Option<ObjectSelection> {
+    let selection = ObjectSelection { selector: selector.cloned(), names: names.to_vec() };
+    (!selection.is_empty()).then_some(selection)
+}
+
+fn apply_budget(spec: &mut RepackRunSpec, flags: &BudgetArgs) {
+    if flags.max_podgroups.is_some() {
+        spec.max_per_run.get_or_insert_with(MaxPerRun::default).pod_groups = flags.max_podgroups;
+    }
+    if flags.free.is_some() {
+        spec.planner.get_or_insert_with(Planner::default).max_freed_nodes = flags.free;
+    }
+}
+
+/// Until the search exists, Drain is what runs, and a file that wants the search is refused instead of planned otherwise.
+fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) -> Result<(), CliError> {
+    let planner = spec.planner.get_or_insert_with(Planner::default);
+    planner.algorithm = match (flags.algorithm, planner.algorithm) {
+        (Some(AlgorithmName::Drain), _) | (None, None | Some(Algorithm::Drain)) => Some(Algorithm::Drain),
+        (None, Some(Algorithm::Search)) => {
+            return Err(CliError::failure(
+                "spec.planner.algorithm is Search, which this version does not have, only Drain",
+            )
+            .hint("--algorithm drain"));
+        }
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
