@@ -8,10 +8,17 @@
 
 pub mod cel;
 mod counters;
+pub mod evaluate;
+pub mod kube;
 pub mod plugin;
+pub mod rules;
 pub mod state;
+mod tables;
 pub mod verdict;
+pub mod volcano;
 
-pub use plugin::{Context, Plugin, PreFilter};
-pub use state::{Incoming, State, Tenant};
+pub use evaluate::{Prepared, evaluate, explain};
+pub use plugin::{Check, Context, Plugin, PreFilter, Visit};
+pub use rules::{RuleSet, SchedulerRules, Schedulers};
+pub use state::{Change, Checkpoint, Incoming, State, Tenant};
 pub use verdict::{Code, Detail, Failure, PluginName, Verdict};

@@ -2,14 +2,18 @@
 //!
 //! A state starts as the snapshot and changes only through [`State::apply`]. Counters of plugins see every change
 //! with a sign (+1 arrives, −1 leaves), so undoing a change is applying it with the other sign and restores every
-//! counter exactly.
+//! counter exactly, and the order of the pods on a node as well.
 //!
 //! May import: snapshot, filter
+
+use std::sync::Arc;
 
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx, RequestsIdx, SpecIdx, Sym};
 
 use super::counters::Counters;
+use super::rules::{SchedulerRules, Schedulers};
+use super::tables::Tables;
 
 /// A pod about to be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,31 +102,45 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint(usize);
 
+/// A change that was made, and where among the pods of its node.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    change: Change,
+    at: usize,
+}
+
 /// The cluster after some changes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State<'s> {
     snapshot: &'s Snapshot,
+    tables: Arc<Tables>,
     tenants: Vec<Vec<Tenant>>,
-    journal: Vec<Change>,
+    /// Pods nominated to each node that stand nowhere yet, by index.
+    nominees: Vec<Vec<PodIdx>>,
+    journal: Vec<Done>,
     pub(super) counters: Counters,
 }
 
 impl<'s> State<'s> {
-    /// The live cluster.
+    /// The live cluster, with the usual scheduler names.
     pub fn live(snapshot: &'s Snapshot) -> Self {
+        Self::with_schedulers(snapshot, &Schedulers::default())
+    }
+
+    /// The live cluster.
+    pub fn with_schedulers(snapshot: &'s Snapshot, schedulers: &Schedulers) -> Self {
         let mut state = Self {
             snapshot,
+            tables: Arc::new(Tables::new(snapshot, schedulers)),
             tenants: vec![Vec::new(); snapshot.nodes.len()],
+            nominees: nominees(snapshot),
             journal: Vec::new(),
             counters: Counters::new(snapshot),
         };
         for (at, pods) in snapshot.pods_on.iter().enumerate() {
             for &pod in pods {
-                state.change(Change {
-                    tenant: Tenant::live(snapshot, pod),
-                    node: NodeIdx::new(at),
-                    arrives: true,
-                });
+                let tenant = Tenant::live(snapshot, pod);
+                state.change(Change { tenant, node: NodeIdx::new(at), arrives: true }, None);
             }
         }
         state
@@ -133,15 +151,31 @@ impl<'s> State<'s> {
         self.snapshot
     }
 
+    /// What never changes with the state.
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Whose rules pods of this spec follow; `None` for a scheduler that nobody declared.
+    pub fn rules_of(&self, spec: SpecIdx) -> Option<SchedulerRules> {
+        self.tables.rules_of(spec)
+    }
+
     /// Who stands on a node.
     pub fn tenants(&self, node: NodeIdx) -> &[Tenant] {
         &self.tenants[node.at()]
     }
 
-    /// Makes a change and remembers it.
+    /// Pods nominated to a node that stand nowhere yet, whatever their scheduler and priority.
+    pub fn nominees(&self, node: NodeIdx) -> &[PodIdx] {
+        &self.nominees[node.at()]
+    }
+
+    /// Makes a change and remembers it. A change that lets a pod leave that is not there does nothing.
     pub fn apply(&mut self, change: Change) {
-        self.change(change);
-        self.journal.push(change);
+        if let Some(at) = self.change(change, None) {
+            self.journal.push(Done { change, at });
+        }
     }
 
     /// A live pod is gone from where it stands.
@@ -172,8 +206,8 @@ impl<'s> State<'s> {
     /// Goes back to a checkpoint, exactly.
     pub fn rollback(&mut self, to: Checkpoint) {
         while self.journal.len() > to.0 {
-            if let Some(change) = self.journal.pop() {
-                self.change(Change { arrives: !change.arrives, ..change });
+            if let Some(Done { change, at }) = self.journal.pop() {
+                self.change(Change { arrives: !change.arrives, ..change }, Some(at));
             }
         }
     }
@@ -184,13 +218,51 @@ impl<'s> State<'s> {
         Some((node, *tenant))
     }
 
-    fn change(&mut self, change: Change) {
+    /// Makes a change and tells where among the pods of its node: at `place` when it undoes another.
+    fn change(&mut self, change: Change, place: Option<usize>) -> Option<usize> {
         let here = &mut self.tenants[change.node.at()];
-        if change.arrives {
-            here.push(change.tenant);
-        } else if let Some(at) = here.iter().rposition(|t| *t == change.tenant) {
+        let at = if change.arrives {
+            let at = place.unwrap_or(here.len());
+            here.insert(at, change.tenant);
+            at
+        } else {
+            let at = place.or_else(|| here.iter().rposition(|t| *t == change.tenant))?;
             here.remove(at);
-        }
+            at
+        };
         self.counters.apply(self.snapshot, &change);
+        if let Some(pod) = change.tenant.pod
+            && let Some(node) = self.snapshot.pod(pod).nominated
+            && is_nominee(self.snapshot, pod)
+        {
+            let waiting = &mut self.nominees[node.at()];
+            match (waiting.binary_search(&pod), change.arrives) {
+                (Ok(at), true) => drop(waiting.remove(at)),
+                (Err(at), false) => waiting.insert(at, pod),
+                _ => {}
+            }
+        }
+        Some(at)
     }
+}
+
+/// True for a pod that holds its room on the node it is nominated to: not bound, not finished. Gated and terminating
+/// pods count (rulebook 1.15).
+fn is_nominee(snapshot: &Snapshot, pod: PodIdx) -> bool {
+    let pod = snapshot.pod(pod);
+    pod.nominated.is_some() && pod.node.is_none() && !pod.lost && !pod.phase.is_finished()
+}
+
+fn nominees(snapshot: &Snapshot) -> Vec<Vec<PodIdx>> {
+    let mut nominees = vec![Vec::new(); snapshot.nodes.len()];
+    for at in 0..snapshot.pods.len() {
+        let pod = PodIdx::new(at);
+        if let Some(node) = snapshot.pod(pod).nominated
+            && is_nominee(snapshot, pod)
+            && !snapshot.candidates.contains(&pod)
+        {
+            nominees[node.at()].push(pod);
+        }
+    }
+    nominees
 }

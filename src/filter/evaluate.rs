@@ -1,0 +1,203 @@
+//! Asks a rule set about one pod: once as a whole, then node by node.
+//!
+//! A [`Prepared`] borrows the state, so its answers can not outlive a change. Making one costs next to nothing for
+//! pods that only class rules and amounts concern; [`Prepared::fits`] then is a bit test and a few comparisons.
+//!
+//! May import: snapshot, filter
+
+use std::cell::OnceCell;
+
+use fixedbitset::FixedBitSet;
+
+use super::plugin::{Check, Context, Plugin, PreFilter, Visit};
+use super::rules::{RuleSet, SchedulerRules};
+use super::state::{Incoming, State, Tenant};
+use super::verdict::{Code, Detail, Failure, Verdict};
+use crate::snapshot::model::{NodeIdx, Sym};
+
+/// One pod, ready to be compared with nodes.
+pub struct Prepared<'a> {
+    context: Context<'a>,
+    rules: &'static RuleSet,
+    /// Node classes that the class rules accept.
+    accepted: &'a FixedBitSet,
+    /// Only class rules and amounts decide.
+    plain: bool,
+    full: OnceCell<Full<'a>>,
+}
+
+/// What the plugins said beforehand.
+struct Full<'a> {
+    /// In the order of the rule set.
+    steps: Vec<(&'static dyn Plugin, PreFilter<'a>)>,
+    /// The refusal that ended the round before any node was asked.
+    rejected: Option<Failure>,
+}
+
+/// What the scheduler of the pod says about one node. To ask about many nodes, keep a [`Prepared`].
+pub fn evaluate(state: &State<'_>, incoming: Incoming, node: NodeIdx) -> Verdict {
+    Prepared::new(state, incoming).verdict(node)
+}
+
+/// Every plugin that refuses a node when it is the only one, in the order of the rule set.
+pub fn explain(state: &State<'_>, incoming: Incoming, node: NodeIdx) -> Vec<Failure> {
+    Prepared::new(state, incoming).explain(node)
+}
+
+impl<'a> Prepared<'a> {
+    /// Prepares a pod under the rules of its scheduler; those of kube where nobody declared that scheduler.
+    pub fn new(state: &'a State<'a>, incoming: Incoming) -> Self {
+        let rules = state.rules_of(incoming.spec).unwrap_or(SchedulerRules::Kube);
+        Self::with_rules(state, rules, incoming)
+    }
+
+    /// Prepares a pod under given rules.
+    pub fn with_rules(state: &'a State<'a>, rules: SchedulerRules, incoming: Incoming) -> Self {
+        let snapshot = state.snapshot();
+        let accepted = state.tables().accepted(snapshot, rules, snapshot.spec(incoming.spec).node_rules);
+        let plain = state.tables().is_plain(state, rules, incoming.spec);
+        let context = Context { state, incoming };
+        Self { context, rules: rules.set(), accepted, plain, full: OnceCell::new() }
+    }
+
+    /// True when only class rules and amounts decide about this pod.
+    pub const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Node classes that no class rule refuses; only their nodes can pass.
+    pub const fn accepted_classes(&self) -> &'a FixedBitSet {
+        self.accepted
+    }
+
+    /// True when the pod would be bound to the node now: the same as `verdict(node).passes()`, only faster.
+    pub fn fits(&self, node: NodeIdx) -> bool {
+        let state = self.context.state;
+        if !self.accepted.contains(state.snapshot().node(node).class.at()) {
+            return false;
+        }
+        if self.plain && (!self.rules.nominations || state.nominees(node).is_empty()) {
+            return (self.rules.has_room)(state, self.context.incoming.spec, node);
+        }
+        self.verdict(node).passes()
+    }
+
+    /// What the scheduler says: the first failure in its order.
+    pub fn verdict(&self, node: NodeIdx) -> Verdict {
+        let full = self.full();
+        if let Some(failure) = &full.rejected {
+            return Verdict::Fail(failure.clone());
+        }
+        let name = self.context.snapshot().node(node).name;
+        if let Some((plugin, _)) = full.steps.iter().find(|(_, said)| self.leaves_out(said, name)) {
+            return Verdict::Fail(left_out(*plugin));
+        }
+        let guests = self.guests(node);
+        if !guests.is_empty()
+            && let verdict = self.first(full, Visit { node, guests: &guests })
+            && !verdict.passes()
+        {
+            return verdict;
+        }
+        self.first(full, Visit::plain(node))
+    }
+
+    /// Every plugin that refuses the node when it is the only one, in the order of the rule set.
+    pub fn explain(&self, node: NodeIdx) -> Vec<Failure> {
+        let name = self.context.snapshot().node(node).name;
+        let guests = self.guests(node);
+        let mut failures = Vec::new();
+        for (plugin, said) in &self.full().steps {
+            let failure = match said {
+                PreFilter::Skip => None,
+                PreFilter::Reject(failure) => Some(failure.clone()),
+                PreFilter::Only(..) if self.leaves_out(said, name) => Some(left_out(*plugin)),
+                PreFilter::Only(_, check) | PreFilter::Check(check) => {
+                    let crowded =
+                        if guests.is_empty() { Ok(()) } else { check.check(Visit { node, guests: &guests }) };
+                    crowded.and_then(|()| check.check(Visit::plain(node))).err()
+                }
+            };
+            failures.extend(failure);
+        }
+        failures
+    }
+
+    fn first(&self, full: &Full<'a>, visit: Visit<'_>) -> Verdict {
+        for (at, (_, said)) in full.steps.iter().enumerate() {
+            let Some(check) = said.as_check() else { continue };
+            if let Err(failure) = check.check(visit) {
+                let waits = at >= self.rules.waits_from;
+                return if waits { Verdict::Wait(failure) } else { Verdict::Fail(failure) };
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn leaves_out(&self, said: &PreFilter<'a>, node: Sym) -> bool {
+        self.rules.narrows && matches!(said, PreFilter::Only(names, _) if !names.contains(&node))
+    }
+
+    fn full(&self) -> &Full<'a> {
+        self.full.get_or_init(|| {
+            let ask = |&plugin: &&'static dyn Plugin| (plugin, plugin.pre_filter(self.context));
+            let steps: Vec<_> = self.rules.plugins.iter().map(ask).collect();
+            let rejected = self.rejection(&steps);
+            Full { steps, rejected }
+        })
+    }
+
+    /// The first plugin that refuses all nodes, or after which no possible name is left.
+    fn rejection(&self, steps: &[(&'static dyn Plugin, PreFilter<'a>)]) -> Option<Failure> {
+        let mut possible: Option<Vec<Sym>> = None;
+        for (plugin, said) in steps {
+            match said {
+                PreFilter::Reject(failure) => return Some(failure.clone()),
+                PreFilter::Only(names, _) if self.rules.narrows => {
+                    let left = match possible {
+                        None => names.clone(),
+                        Some(before) => before.into_iter().filter(|n| names.contains(n)).collect(),
+                    };
+                    if left.is_empty() {
+                        return Some(left_out(*plugin));
+                    }
+                    possible = Some(left);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Pods that count on the node although they are only nominated to it.
+    fn guests(&self, node: NodeIdx) -> Vec<Tenant> {
+        let Context { state, incoming } = self.context;
+        if !self.rules.nominations {
+            return Vec::new();
+        }
+        let snapshot = state.snapshot();
+        let me = snapshot.spec(incoming.spec);
+        let kube = |spec| state.rules_of(spec) == Some(SchedulerRules::Kube);
+        let counts = |&&pod: &&_| {
+            let other = snapshot.spec_of(pod);
+            incoming.pod != Some(pod)
+                && other.priority >= me.priority
+                && (other.scheduler == me.scheduler || (kube(incoming.spec) && kube(snapshot.pod(pod).spec)))
+        };
+        state.nominees(node).iter().filter(counts).map(|&pod| Tenant::live(snapshot, pod)).collect()
+    }
+}
+
+impl PreFilter<'_> {
+    fn as_check(&self) -> Option<&dyn Check> {
+        match self {
+            Self::Check(check) | Self::Only(_, check) => Some(&**check),
+            Self::Skip | Self::Reject(_) => None,
+        }
+    }
+}
+
+/// A node that a plugin left out beforehand.
+fn left_out(plugin: &dyn Plugin) -> Failure {
+    Failure { plugin: plugin.name(), code: Code::Unresolvable, detail: Detail::OtherNode }
+}

@@ -1,0 +1,51 @@
+//! kube-scheduler's default profile: one file per Filter plugin.
+//!
+//! **To add a plugin**: a file with a unit struct that implements [`Plugin`](super::Plugin), its place in [`RULES`],
+//! table-driven tests named by the rulebook's examples. Reject with the plugin's own [`Code`](super::Code):
+//! `Unresolvable` where removing pods from the node can not help.
+//!
+//! May import: snapshot, filter
+
+mod node_affinity;
+mod node_name;
+mod node_resources_fit;
+mod node_unschedulable;
+mod taint_toleration;
+#[cfg(test)]
+mod testing;
+
+pub use node_affinity::NodeAffinity;
+pub use node_name::NodeName;
+pub use node_resources_fit::NodeResourcesFit;
+pub use node_unschedulable::NodeUnschedulable;
+pub use taint_toleration::TaintToleration;
+
+use super::plugin::{Check, ClassRule, Context, Visit};
+use super::rules::RuleSet;
+use super::verdict::PluginName;
+
+/// The rule set of the default profile, in the order in which it asks and reports.
+pub static RULES: RuleSet = RuleSet {
+    plugins: &[
+        &NodeUnschedulable,
+        &NodeName,
+        &TaintToleration,
+        &NodeAffinity,
+        // NodePorts
+        &NodeResourcesFit,
+        // VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone
+        // PodTopologySpread, InterPodAffinity
+        // DynamicResources, NodeDeclaredFeatures
+    ],
+    nominations: true,
+    narrows: true,
+    amounts: &[PluginName::NodeResourcesFit],
+    waits_from: usize::MAX,
+    has_room: node_resources_fit::has_room,
+};
+
+/// A class rule, asked about one node.
+pub(super) fn ask_class<'a>(context: Context<'a>, rule: ClassRule) -> Box<dyn Check + 'a> {
+    let (snapshot, pod) = (context.snapshot(), context.node_rules());
+    Box::new(move |at: Visit<'_>| rule(snapshot, pod, snapshot.node(at.node)))
+}
