@@ -15,6 +15,11 @@ pub const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 /// Karpenter's opt-outs.
 pub const KARPENTER_OPT_OUT: [&str; 2] = ["karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict"];
 
+/// Taints that say a node is about to be removed: cluster-autoscaler's, Karpenter's since v1, and Karpenter's of v1beta1.
+/// cluster-autoscaler's softer `DeletionCandidateOfClusterAutoscaler` is withdrawn when the node fills up, so it does not count.
+pub const REMOVAL_TAINTS: [&str; 3] =
+    ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
+
 /// Prefixes of annotation keys that are kept: each is read by a planning rule.
 const KEPT_PREFIXES: &[&str] = &[
     "scheduling.k8s.io/",

@@ -92,6 +92,18 @@ impl Snapshot {
         &self.nodes[node.at()]
     }
 
+    /// Extended resources by name: those with a domain of their own. Kubernetes' own names have none, or one under
+    /// `kubernetes.io`.
+    pub fn extended_resources(&self) -> Vec<ResourceIdx> {
+        let mut all: Vec<ResourceIdx> = (0..self.resources.len()).map(ResourceIdx::new).collect();
+        all.retain(|&r| {
+            let name = self.resource_name(r);
+            name.contains('/') && !name.contains("kubernetes.io/")
+        });
+        all.sort_by(|&a, &b| self.resource_name(a).cmp(self.resource_name(b)));
+        all
+    }
+
     /// Name of a node.
     pub fn node_name(&self, node: NodeIdx) -> &str {
         self.text(self.node(node).name)

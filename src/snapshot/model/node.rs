@@ -3,7 +3,9 @@
 //! May import: snapshot
 
 use super::ids::{NodeClassIdx, NodeIdx, Sym};
+use super::intern::Symbols;
 use super::selector::Labels;
+use crate::snapshot::names::REMOVAL_TAINTS;
 
 /// Effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +65,13 @@ pub struct Node {
     pub oversubscription: [i64; 2],
     /// Its class.
     pub class: NodeClassIdx,
+}
+
+impl Node {
+    /// Being deleted, or tainted for deletion by an autoscaler: neither a source nor a receiver of moves.
+    pub fn is_leaving(&self, symbols: &Symbols) -> bool {
+        self.deleting || self.taints.iter().any(|taint| REMOVAL_TAINTS.contains(&symbols.text(taint.key)))
+    }
 }
 
 /// Nodes that no rule on single nodes can tell apart, with one of them as the representative.
