@@ -1,18 +1,33 @@
 //! From bytes to API objects: readers push every object they meet into a [`Sink`].
 //!
+//! [`read_all`] takes what `kubectl get -o json|yaml` prints (a `List`, a `PodList`, one object), JSON lines, several
+//! documents after another, our own snapshot file, and each of these compressed by gzip. JSON is read as a stream:
+//! memory is a window of about a mebibyte plus the largest object, whatever the size of the input.
+//!
 //! May import: snapshot
 
 mod error;
+mod explain;
+mod feed;
+mod files;
+mod head;
+mod header;
+mod json;
+#[cfg(test)]
+mod tests;
+mod window;
+mod yaml;
 
-use std::collections::BTreeMap;
-use std::io::Read;
-
-use serde_json::Value;
+use std::io::{Cursor, Read};
 
 pub use error::{InputError, Origin};
+pub use feed::ReadStats;
+pub use files::{folder_entries, is_input_file};
+pub use header::{API_VERSION, Header, KIND, LeftOut, VERSION};
 
-use super::view::basic::Text;
-use super::view::object::{Kind, Object, group_of};
+use self::feed::Feed;
+use self::window::Window;
+use super::view::object::Object;
 
 /// Takes the objects of an input, one by one, in input order.
 pub trait Sink {
@@ -21,43 +36,51 @@ pub trait Sink {
     fn object(&mut self, object: Object<'_>, origin: &Origin) -> Result<(), InputError>;
 }
 
-/// What was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadStats {
-    /// Objects of known kinds.
-    pub objects: u64,
-    /// Bytes, after decompression.
-    pub bytes: u64,
-    /// Objects of unknown kinds, per `kind`.
-    pub skipped: BTreeMap<String, u64>,
+/// Reads everything from `reader` into `sink`. `file` is the name for messages, `-` for standard input.
+///
+/// Errors: the input is empty, cut off, no text, neither JSON nor YAML, or an object has a field of the wrong type;
+/// also whatever the sink refuses. Objects before the fault have reached the sink.
+pub fn read_all(mut reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
+    let start = first_bytes(&mut reader, file)?;
+    let gzip = start.starts_with(&[0x1f, 0x8b]);
+    let reader = Cursor::new(start).chain(reader);
+    if !gzip {
+        return read_text(reader, file, sink);
+    }
+    let mut unpacked = flate2::read::MultiGzDecoder::new(reader);
+    let start = first_bytes(&mut unpacked, file)?;
+    read_text(Cursor::new(start).chain(unpacked), file, sink)
 }
 
-/// Reads everything from `reader` into `sink`. `file` is the name for messages.
-pub fn read_all(mut reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).map_err(|e| InputError::file(file, e.to_string()))?;
-    let mut stats = ReadStats { bytes: bytes.len() as u64, ..ReadStats::default() };
-    let mut origin = Origin { file: file.to_owned(), item: 0 };
-    for document in serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>() {
-        let document = document.map_err(|e| InputError::file(file, e.to_string()))?;
-        let items = document.get("items").and_then(Value::as_array);
-        for item in items.map_or(std::slice::from_ref(&document), Vec::as_slice) {
-            origin.item += 1;
-            push(item, &mut stats, &origin, sink).map_err(|e| e.at(&origin))?;
+/// The first bytes, without a byte order mark: enough to recognise the format.
+fn first_bytes(reader: &mut impl Read, file: &str) -> Result<Vec<u8>, InputError> {
+    let mut start = Vec::new();
+    if let Err(error) = reader.take(3).read_to_end(&mut start) {
+        return Err(Window::new(reader).fault(file, &window::Fault::Io(error)));
+    }
+    if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+        return Err(InputError::file(file, "is UTF-16 text, save it as UTF-8"));
+    }
+    if start == [0xef, 0xbb, 0xbf] {
+        start.clear();
+    }
+    Ok(start)
+}
+
+fn read_text(reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
+    let mut feed = Feed::new(file, sink);
+    let mut window = Window::new(reader);
+    match window.peek().map_err(|fault| window.fault(file, &fault))? {
+        None => return Err(InputError::file(file, "is empty")),
+        Some(b'{' | b'[') => json::read(&mut window, &mut feed)?,
+        Some(_) => {
+            window.fill_whole().map_err(|fault| window.fault(file, &fault))?;
+            yaml::read(window.rest(), &mut feed)?;
         }
     }
-    Ok(stats)
-}
-
-fn push(item: &Value, stats: &mut ReadStats, origin: &Origin, sink: &mut dyn Sink) -> Result<(), InputError> {
-    let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, name) = (text("apiVersion"), text("kind"));
-    let object = if let Some(kind) = Kind::of(group_of(api_version), name) {
-        stats.objects += 1;
-        kind.read(item).map_err(|e| InputError::file(&origin.file, e.to_string()))?
-    } else {
-        *stats.skipped.entry(name.to_owned()).or_default() += 1;
-        Object::Unknown { api_version: Text::from(api_version), kind: Text::from(name) }
-    };
-    sink.object(object, origin)
+    if feed.origin.item == 0 && feed.stats.objects == 0 && !feed.list {
+        return Err(InputError::file(file, "holds no object"));
+    }
+    feed.stats.bytes = window.bytes();
+    Ok(feed.stats)
 }

@@ -111,6 +111,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
+/// `null` is the default value, for fields whose type does not see to it.
+pub fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {
+    Option::<T>::deserialize(d).map(Option::unwrap_or_default)
+}
+
 /// A string map (labels, selectors, resource lists) in input order; `null` is the empty map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs<'a>(pub Vec<(Text<'a>, Text<'a>)>);

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::basic::{LabelSelectorView, List, MetaView, Pairs, Text};
+use super::basic::{LabelSelectorView, List, MetaView, Pairs, Text, or_default};
 use super::pod::ConditionView;
 
 /// A Node.
@@ -12,13 +12,13 @@ use super::pod::ConditionView;
 #[serde(default)]
 pub struct NodeView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
     /// Spec.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub spec: NodeSpecView<'a>,
     /// Status.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub status: NodeStatusView<'a>,
 }
 
@@ -68,7 +68,7 @@ pub struct NodeStatusView<'a> {
 #[serde(default)]
 pub struct NamespaceView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
 }
 
@@ -77,13 +77,13 @@ pub struct NamespaceView<'a> {
 #[serde(default)]
 pub struct PodGroupView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
     /// Spec.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub spec: PodGroupSpecView<'a>,
     /// Status.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub status: PhaseView<'a>,
 }
 
@@ -134,13 +134,13 @@ pub struct PhaseView<'a> {
 #[serde(default)]
 pub struct QueueView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
     /// Spec.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub spec: QueueSpecView<'a>,
     /// Status.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub status: QueueStatusView<'a>,
 }
 
@@ -155,7 +155,7 @@ pub struct QueueSpecView<'a> {
     #[serde(borrow)]
     pub deserved: Pairs<'a>,
     /// Reserved amounts.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub guarantee: GuaranteeView<'a>,
     /// Parent queue.
     #[serde(borrow)]
@@ -187,10 +187,10 @@ pub struct QueueStatusView<'a> {
 #[serde(default)]
 pub struct BudgetView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
     /// Spec.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub spec: BudgetSpecView<'a>,
     /// Status.
     #[serde(borrow)]
@@ -220,12 +220,16 @@ pub struct BudgetSpecView<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub struct BudgetStatusView<'a> {
     /// Evictions allowed now.
+    #[serde(deserialize_with = "or_default")]
     pub disruptions_allowed: i64,
     /// Healthy pods now.
+    #[serde(deserialize_with = "or_default")]
     pub current_healthy: i64,
     /// Healthy pods needed.
+    #[serde(deserialize_with = "or_default")]
     pub desired_healthy: i64,
     /// Pods the budget counts.
+    #[serde(deserialize_with = "or_default")]
     pub expected_pods: i64,
     /// Generation the status speaks of.
     pub observed_generation: Option<i64>,

@@ -66,6 +66,16 @@ macro_rules! kinds {
                     $( Self::$variant => Box::<$view<'de>>::deserialize(d).map(Object::$variant), )*
                 }
             }
+
+            /// Reads the JSON object that `text` starts with; also says how many bytes it took.
+            pub fn read_prefix(self, text: &str) -> Result<(Object<'_>, usize), serde_json::Error> {
+                match self {
+                    $( Self::$variant => {
+                        let (view, used) = read_prefix::<Box<$view<'_>>>(text)?;
+                        Ok((Object::$variant(view), used))
+                    } )*
+                }
+            }
         }
 
         impl<'a> Object<'a> {
@@ -101,6 +111,18 @@ kinds! {
     Queue(QueueView): "scheduling.volcano.sh", "Queue";
     /// PodDisruptionBudget.
     PodDisruptionBudget(BudgetView): "policy", "PodDisruptionBudget";
+}
+
+/// Reads the JSON value that `text` starts with; also says how many bytes it took.
+pub fn read_prefix<'a, T: Deserialize<'a>>(text: &'a str) -> Result<(T, usize), serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    match values.next() {
+        Some(value) => Ok((value?, values.byte_offset())),
+        // Nothing but blanks: the error of the parser itself, which says that the text ended.
+        None => {
+            T::deserialize(&mut serde_json::Deserializer::from_str(text)).map(|value| (value, text.len()))
+        }
+    }
 }
 
 /// Group of an `apiVersion`: what stands before the slash; the core group has none.

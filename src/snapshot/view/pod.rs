@@ -4,20 +4,20 @@
 
 use serde::Deserialize;
 
-use super::basic::{LabelSelectorView, List, MetaView, NodeSelectorView, Pairs, Text};
+use super::basic::{LabelSelectorView, List, MetaView, NodeSelectorView, Pairs, Text, or_default};
 
 /// A Pod as the API serves it, or the `template` of a workload (then without status).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodView<'a> {
     /// Metadata.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub metadata: MetaView<'a>,
     /// Spec.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub spec: PodSpecView<'a>,
     /// Status.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub status: PodStatusView<'a>,
 }
 
@@ -123,7 +123,7 @@ pub struct ContainerView<'a> {
     #[serde(borrow)]
     pub name: Text<'a>,
     /// Resources.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "or_default")]
     pub resources: ResourcesView<'a>,
     /// Ports.
     #[serde(borrow)]
@@ -243,6 +243,7 @@ pub struct PodAffinityTermView<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub struct SpreadView<'a> {
     /// Allowed difference.
+    #[serde(deserialize_with = "or_default")]
     pub max_skew: i32,
     /// Label that makes the domains.
     #[serde(borrow)]
