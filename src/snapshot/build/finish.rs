@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, implied_group};
+use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, dra_finish, implied_group};
 use crate::snapshot::classes;
 use crate::snapshot::model::{
     Budget, BudgetIdx, GroupIdx, GroupOrigin, Namespace, NamespaceIdx, Node, NodeIdx, Owner, OwnerIdx, Pod,
@@ -70,10 +70,20 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     }
     let specs = number_specs(builder.specs.into_values(), &mut model);
     let budgets = number_budgets(builder.budgets, &namespace_index, &mut model, &specs, &builder.symbols);
+    let resources = builder.resources.into_names();
+    let parts = dra_finish::Parts {
+        options: builder.options,
+        symbols: &builder.symbols,
+        nodes: &nodes,
+        pods: &model,
+        specs: &specs,
+        resources: &resources,
+    };
+    let dra = dra_finish::finish(builder.dra, &parts)?;
     let mut queues = builder.queues;
     queues.sort_by(|a, b| builder.symbols.text(a.name).cmp(builder.symbols.text(b.name)));
     let mut snapshot = Snapshot {
-        resources: builder.resources.into_names(),
+        resources,
         nodes,
         node_classes: Vec::new(),
         pods: model,
@@ -85,6 +95,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
         owners,
         queues,
         budgets,
+        dra,
         pods_on,
         candidates,
         symbols: builder.symbols,

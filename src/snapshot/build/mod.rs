@@ -7,6 +7,8 @@
 //! May import: snapshot
 
 mod cluster;
+mod dra;
+mod dra_finish;
 mod finish;
 mod pod;
 mod pod_rules;
@@ -25,6 +27,7 @@ use super::view::basic::{OwnerRefView, Pairs};
 use super::view::object::Object;
 use super::view::pod::PodView;
 
+pub use dra_finish::{is_extended, reaches};
 pub use resources::Resources;
 
 /// What the input is taken for.
@@ -116,6 +119,7 @@ pub struct Builder {
     budgets: Vec<DraftBudget>,
     namespaces: FxHashMap<Sym, DraftNamespace>,
     queues: Vec<Queue>,
+    dra: dra::Draft,
 }
 
 impl Builder {
@@ -147,6 +151,7 @@ impl Builder {
             budgets: Vec::new(),
             namespaces: FxHashMap::default(),
             queues: Vec::new(),
+            dra: dra::Draft::default(),
         }
     }
 
@@ -195,6 +200,11 @@ impl Sink for Builder {
             Object::PodGroup(view) => self.pod_group(&view),
             Object::Queue(view) => self.queue(&view),
             Object::PodDisruptionBudget(view) => self.budget(&view),
+            Object::ResourceSlice(view) => self.resource_slice(&view),
+            Object::DeviceClass(view) => self.device_class(&view),
+            Object::ResourceClaim(view) => self.resource_claim(&view),
+            Object::ResourceClaimTemplate(view) => self.claim_template(&view),
+            Object::DeviceTaintRule(view) => self.device_taint_rule(&view),
             Object::Unknown { .. } => Ok(()),
         };
         done.map_err(|e| e.at(origin))

@@ -4,6 +4,7 @@
 
 use super::resources::{Place, kube_units, volcano_knows, volcano_round, volcano_units};
 use super::{Builder, DraftPod};
+use crate::snapshot::model::pod::ContainerRole;
 use crate::snapshot::model::{
     NamespaceIdx, NodeRulesIdx, Phase, Pod, PodSpec, Requests, RequestsIdx, ResourceIdx, SpecIdx, Sym,
 };
@@ -157,7 +158,7 @@ impl Builder {
     }
 
     /// Extended resources container by container, zeros left out; empty when only one kind of pod asks for none.
-    fn container_extended(&self, resources: &PodResources) -> Box<[Requests]> {
+    fn container_extended(&self, resources: &PodResources) -> Box<[(ContainerRole, Requests)]> {
         let names = self.resources.names();
         let extended =
             |r: ResourceIdx| r > ResourceIdx::PODS && self.symbols.text(names[r.at()]).contains('/');
@@ -169,7 +170,12 @@ impl Builder {
                 .map(|&(r, q)| (r, q.ceil_units()))
                 .collect();
             amounts.sort_unstable();
-            Requests(amounts.into_boxed_slice())
+            let role = match (c.sidecar, c.init) {
+                (true, _) => ContainerRole::Sidecar,
+                (false, true) => ContainerRole::Init,
+                (false, false) => ContainerRole::App,
+            };
+            (role, Requests(amounts.into_boxed_slice()))
         });
         per_container.collect()
     }
@@ -267,6 +273,6 @@ impl Builder {
 }
 
 /// Seconds since 1970 of an RFC 3339 time; 0 when absent or unreadable (ages then are unknown, never negative).
-fn created(text: Option<&str>) -> i64 {
+pub(super) fn created(text: Option<&str>) -> i64 {
     text.and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, jiff::Timestamp::as_second)
 }

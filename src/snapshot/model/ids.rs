@@ -48,6 +48,12 @@ index! {
     OwnerIdx,
     /// A `PodDisruptionBudget`.
     BudgetIdx,
+    /// A device, identified by driver, pool and name.
+    DeviceIdx,
+    /// A `ResourceClaim`.
+    ClaimIdx,
+    /// What a claim asks for.
+    ClaimSpecIdx,
     /// An interned string. Its number says nothing about order: compare texts.
     Sym,
 }

@@ -7,6 +7,7 @@
 //!
 //! May import: snapshot
 
+pub mod dra;
 pub mod group;
 pub mod ids;
 pub mod intern;
@@ -16,10 +17,11 @@ pub mod selector;
 
 use std::cmp::Ordering;
 
+pub use dra::Dra;
 pub use group::{Budget, BudgetStatus, GroupOrigin, Namespace, Owner, PodGroup, Queue};
 pub use ids::{
-    BudgetIdx, GroupIdx, NamespaceIdx, NodeClassIdx, NodeIdx, NodeRulesIdx, OwnerIdx, PodIdx, RequestsIdx,
-    ResourceIdx, SpecIdx, Sym,
+    BudgetIdx, ClaimIdx, ClaimSpecIdx, DeviceIdx, GroupIdx, NamespaceIdx, NodeClassIdx, NodeIdx,
+    NodeRulesIdx, OwnerIdx, PodIdx, RequestsIdx, ResourceIdx, SpecIdx, Sym,
 };
 pub use intern::Symbols;
 pub use node::{Effect, Node, NodeClass, Ready, Taint};
@@ -55,6 +57,8 @@ pub struct Snapshot {
     pub queues: Vec<Queue>,
     /// Budgets by namespace and name.
     pub budgets: Vec<Budget>,
+    /// Devices, classes and claims.
+    pub dra: Dra,
     /// Pods standing on each node, by index.
     pub pods_on: Vec<Vec<PodIdx>>,
     /// Pods that are asked about: they are in [`Snapshot::pods`] but stand nowhere.

@@ -161,6 +161,17 @@ pub struct PodClaim {
     pub source: ClaimSource,
 }
 
+/// What a container is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContainerRole {
+    /// An init container that ends.
+    Init,
+    /// An init container that stays.
+    Sidecar,
+    /// An app container.
+    App,
+}
+
 /// Everything of a pod that scheduling rules read except where it is: what a replacement copies.
 ///
 /// Pods with equal specs are one class.
@@ -180,8 +191,8 @@ pub struct PodSpec {
     pub requests: RequestsIdx,
     /// What it is charged by Volcano.
     pub volcano_requests: RequestsIdx,
-    /// Extended resources per app and init container (DRA maps them container by container), zeros left out.
-    pub container_extended: Box<[Requests]>,
+    /// Extended resources per container, init containers first (DRA maps them container by container), zeros left out.
+    pub container_extended: Box<[(ContainerRole, Requests)]>,
     /// Host ports, sorted.
     pub host_ports: Box<[HostPort]>,
     /// Required pod affinity.

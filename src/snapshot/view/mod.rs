@@ -6,5 +6,6 @@
 
 pub mod basic;
 pub mod cluster;
+pub mod dra;
 pub mod object;
 pub mod pod;

@@ -14,6 +14,7 @@ use serde::de::Deserializer;
 
 use super::basic::{MetaView, Text};
 use super::cluster::{BudgetView, NamespaceView, NodeView, PodGroupView, QueueView};
+use super::dra::{ClaimTemplateView, ClaimView, DeviceClassView, DeviceTaintRuleView, SliceView};
 use super::pod::PodView;
 
 /// Makes [`Object`] and [`Kind`] from the table of kinds.
@@ -111,6 +112,16 @@ kinds! {
     Queue(QueueView): "scheduling.volcano.sh", "Queue";
     /// PodDisruptionBudget.
     PodDisruptionBudget(BudgetView): "policy", "PodDisruptionBudget";
+    /// ResourceSlice.
+    ResourceSlice(SliceView): "resource.k8s.io", "ResourceSlice";
+    /// DeviceClass.
+    DeviceClass(DeviceClassView): "resource.k8s.io", "DeviceClass";
+    /// ResourceClaim.
+    ResourceClaim(ClaimView): "resource.k8s.io", "ResourceClaim";
+    /// ResourceClaimTemplate.
+    ResourceClaimTemplate(ClaimTemplateView): "resource.k8s.io", "ResourceClaimTemplate";
+    /// DeviceTaintRule.
+    DeviceTaintRule(DeviceTaintRuleView): "resource.k8s.io", "DeviceTaintRule";
 }
 
 /// Reads the JSON value that `text` starts with; also says how many bytes it took.
