@@ -15,15 +15,12 @@ pub const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 /// Karpenter's opt-outs.
 pub const KARPENTER_OPT_OUT: [&str; 2] = ["karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict"];
 
-<<<<<<< HEAD
 /// Taints that say a node is about to be removed: cluster-autoscaler's, Karpenter's since v1, and Karpenter's of v1beta1.
 /// cluster-autoscaler's softer `DeletionCandidateOfClusterAutoscaler` is withdrawn when the node fills up, so it does not count.
 pub const REMOVAL_TAINTS: [&str; 3] =
     ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
-=======
 /// Claims that the scheduler makes for extended resources carry it as `"true"`.
 pub const EXTENDED_CLAIM: &str = "resource.kubernetes.io/extended-resource-claim";
->>>>>>> 59a5ed1 (Read slices, classes, claims and templates into the model, pools per node)
 
 /// Prefixes of annotation keys that are kept: each is read by a planning rule.
 const KEPT_PREFIXES: &[&str] = &[
