@@ -1,4 +1,4 @@
-//! Views of ResourceSlice, DeviceClass, ResourceClaim, ResourceClaimTemplate and DeviceTaintRule.
+//! Views of `ResourceSlice`, `DeviceClass`, `ResourceClaim`, `ResourceClaimTemplate` and `DeviceTaintRule`.
 //!
 //! Versions v1, v1beta2 and v1beta1 of `resource.k8s.io` are read: v1beta1 puts the fields of a request beside its name
 //! and those of a device under `basic`.
@@ -14,7 +14,7 @@ use super::basic::{List, MetaView, NodeSelectorView, Text};
 use super::cluster::TaintView;
 use super::pod::TolerationView;
 
-/// A ResourceSlice: devices that a driver offers.
+/// A `ResourceSlice`: devices that a driver offers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct SliceView<'a> {
@@ -26,7 +26,7 @@ pub struct SliceView<'a> {
     pub spec: SliceSpecView<'a>,
 }
 
-/// `spec` of a ResourceSlice.
+/// `spec` of a `ResourceSlice`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SliceSpecView<'a> {
@@ -60,7 +60,7 @@ pub struct ReachView<'a> {
     pub all_nodes: Option<bool>,
 }
 
-/// `spec.pool` of a ResourceSlice.
+/// `spec.pool` of a `ResourceSlice`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolView<'a> {
@@ -150,7 +150,7 @@ pub struct CapacityView<'a> {
     pub value: Text<'a>,
 }
 
-/// A DeviceClass.
+/// A `DeviceClass`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DeviceClassView<'a> {
@@ -162,7 +162,7 @@ pub struct DeviceClassView<'a> {
     pub spec: DeviceClassSpecView<'a>,
 }
 
-/// `spec` of a DeviceClass.
+/// `spec` of a `DeviceClass`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeviceClassSpecView<'a> {
@@ -192,7 +192,7 @@ pub struct CelView<'a> {
     pub expression: Text<'a>,
 }
 
-/// A ResourceClaim.
+/// A `ResourceClaim`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClaimView<'a> {
@@ -207,7 +207,7 @@ pub struct ClaimView<'a> {
     pub status: ClaimStateView<'a>,
 }
 
-/// A ResourceClaimTemplate.
+/// A `ResourceClaimTemplate`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClaimTemplateView<'a> {
@@ -219,7 +219,7 @@ pub struct ClaimTemplateView<'a> {
     pub spec: ClaimTemplateSpecView<'a>,
 }
 
-/// `spec` of a ResourceClaimTemplate.
+/// `spec` of a `ResourceClaimTemplate`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClaimTemplateSpecView<'a> {
@@ -388,7 +388,7 @@ pub struct ConsumerView<'a> {
     pub uid: Text<'a>,
 }
 
-/// A DeviceTaintRule: a taint that an administrator puts on devices.
+/// A `DeviceTaintRule`: a taint that an administrator puts on devices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DeviceTaintRuleView<'a> {
@@ -400,7 +400,7 @@ pub struct DeviceTaintRuleView<'a> {
     pub spec: DeviceTaintRuleSpecView<'a>,
 }
 
-/// `spec` of a DeviceTaintRule.
+/// `spec` of a `DeviceTaintRule`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeviceTaintRuleSpecView<'a> {
@@ -412,7 +412,7 @@ pub struct DeviceTaintRuleSpecView<'a> {
     pub taint: TaintView<'a>,
 }
 
-/// `spec.deviceSelector` of a DeviceTaintRule.
+/// `spec.deviceSelector` of a `DeviceTaintRule`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeviceTaintSelectorView<'a> {
