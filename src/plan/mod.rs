@@ -2,7 +2,10 @@
 //!
 //! May import: snapshot, filter, fragmentation, api
 
+pub mod disruption;
 pub mod request;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod types;
 
 pub use request::Request;

@@ -282,6 +282,11 @@ impl Weights {
     /// Largest weight: keeps every cost of a cluster far inside 64 bits.
     pub const MOST: i64 = 1_000_000;
 
+    /// The weights in the order of the dimensions.
+    pub const fn array(&self) -> [i64; 5] {
+        [self.affected_pod_groups, self.gang_breaches, self.damaged_cards, self.moved_cards, self.moved_pods]
+    }
+
     /// Weights of a run's spec; absent ones keep their default.
     pub fn from_api(api: &crate::api::Weights) -> Self {
         let default = Self::default();
