@@ -3,11 +3,12 @@
 //! Plain values, no clock: ages count only when [`Request::now`] is given. Percentages are whole, cards and other
 //! amounts whole units, weights tenths.
 //!
-//! May import: api
+//! May import: api, filter
 
 use std::collections::BTreeMap;
 
 use crate::api::{Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
+use crate::filter::{SchedulerRules, Schedulers};
 
 /// Everything that planning depends on besides the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,24 +65,6 @@ pub struct Budget {
     pub pod_groups: Option<u64>,
     /// Resource to the largest sum over all moved pods.
     pub resources: BTreeMap<String, u64>,
-}
-
-/// Whose Filters a scheduler follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SchedulerRules {
-    /// kube-scheduler's default profile.
-    Kube,
-    /// Volcano.
-    Volcano,
-    /// HAMi: kube-scheduler's profile with device rules.
-    Hami,
-}
-
-impl SchedulerRules {
-    /// Schedulers with `PodGroups` place a pod only as a member of one.
-    pub const fn has_pod_groups(self) -> bool {
-        matches!(self, Self::Volcano)
-    }
 }
 
 /// Which pods may move, besides scope and opt-outs. Each `allow_…` lifts one refusal.
@@ -143,6 +126,20 @@ impl Movability {
             "hami-scheduler" => SchedulerRules::Hami,
             _ => SchedulerRules::Kube,
         })
+    }
+
+    /// The same for the evaluator: every enabled scheduler is declared.
+    pub fn declared_rules(&self) -> Schedulers {
+        let mut declared = Schedulers::default();
+        for name in self.schedulers.iter().chain(self.scheduler_rules.keys()) {
+            declared.set(name, self.rules_of(name));
+        }
+        declared
+    }
+
+    /// Whether the scheduler of that name places pods only as members of `PodGroups`.
+    pub fn has_pod_groups(&self, scheduler: &str) -> bool {
+        self.rules_of(scheduler) == SchedulerRules::Volcano
     }
 }
 
@@ -341,6 +338,7 @@ mod tests {
         assert_eq!(options.rules_of("volcano"), SchedulerRules::Volcano);
         assert_eq!(options.rules_of("my-scheduler"), SchedulerRules::Kube);
         options.scheduler_rules.insert("my-scheduler".to_owned(), SchedulerRules::Volcano);
-        assert!(options.rules_of("my-scheduler").has_pod_groups());
+        assert!(options.has_pod_groups("my-scheduler"));
+        assert_eq!(options.declared_rules().rules_of("my-scheduler"), Some(SchedulerRules::Volcano));
     }
 }
