@@ -7,6 +7,7 @@
 
 pub mod args;
 mod completion;
+mod debug;
 pub mod error;
 pub mod exit;
 pub mod options;
@@ -47,6 +48,7 @@ fn execute(typed: &[OsString], mut out: Out) -> Exit {
 fn run(command: &Command, out: &mut Out) -> Exit {
     let result = match command {
         Command::Completion(args) => completion::run(*args, out),
+        Command::Debug(args) => debug::run(args, out),
         Command::Version(args) => version::run(*args, out),
     };
     match result.and_then(|()| out.finish().map_err(CliError::from)) {

@@ -10,6 +10,7 @@ pub mod cel;
 mod counters;
 pub mod evaluate;
 pub mod kube;
+pub mod oracle;
 pub mod plugin;
 pub mod rules;
 pub mod state;

@@ -24,6 +24,9 @@ pub enum DebugCommand {
         /// Case files, gzip or plain
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
+        /// Compare every plugin that refuses on its own, with its code, and not only the first one
+        #[arg(long)]
+        all: bool,
     },
     /// Measure load, report and planning per instance
     Bench {

@@ -39,6 +39,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Completion(completion::CompletionArgs),
+    Debug(debug::DebugArgs),
     Version(version::VersionArgs),
 }
 

@@ -1,0 +1,19 @@
+//! `kubectl repack debug …`: one file per subcommand.
+//!
+//! May import: cli
+
+mod filter;
+
+use super::args::debug::{DebugArgs, DebugCommand};
+use super::error::CliError;
+use super::output::Out;
+
+/// Runs a subcommand.
+pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
+    match &args.command {
+        DebugCommand::Filter { files, all } => filter::run(files, *all, out),
+        DebugCommand::Bench { .. } | DebugCommand::Classes { .. } => {
+            Err(CliError::failure("this subcommand is not part of this build"))
+        }
+    }
+}
