@@ -13,7 +13,7 @@ use super::plugin::{Check, Context, Plugin, PreFilter, Visit};
 use super::rules::{RuleSet, SchedulerRules};
 use super::state::{Incoming, State, Tenant};
 use super::verdict::{Code, Detail, Failure, Verdict};
-use crate::snapshot::model::{NodeIdx, Sym};
+use crate::snapshot::model::{NodeIdx, PodIdx, SpecIdx, Sym};
 
 /// One pod, ready to be compared with nodes.
 pub struct Prepared<'a> {
@@ -177,12 +177,19 @@ impl<'a> Prepared<'a> {
         }
         let snapshot = state.snapshot();
         let me = snapshot.spec(incoming.spec);
-        let kube = |spec| state.rules_of(spec) == Some(SchedulerRules::Kube);
-        let counts = |&&pod: &&_| {
-            let other = snapshot.spec_of(pod);
-            incoming.pod != Some(pod)
-                && other.priority >= me.priority
-                && (other.scheduler == me.scheduler || (kube(incoming.spec) && kube(snapshot.pod(pod).spec)))
+        let mine = state.rules_of(incoming.spec);
+        // Only the scheduler that decides knows a nomination: one process serves all profiles declared as kube. It
+        // is also the one that is meant when a pod of Volcano is asked about under kube's rules.
+        let knows = |other: SpecIdx| match state.rules_of(other) {
+            Some(SchedulerRules::Kube) => {
+                matches!(mine, Some(SchedulerRules::Kube | SchedulerRules::Volcano))
+            }
+            Some(SchedulerRules::Volcano) => false,
+            Some(SchedulerRules::Hami) | None => snapshot.spec(other).scheduler == me.scheduler,
+        };
+        let counts = |&&pod: &&PodIdx| {
+            let spec = snapshot.pod(pod).spec;
+            incoming.pod != Some(pod) && snapshot.spec(spec).priority >= me.priority && knows(spec)
         };
         state.nominees(node).iter().filter(counts).map(|&pod| Tenant::live(snapshot, pod)).collect()
     }

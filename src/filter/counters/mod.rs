@@ -3,30 +3,52 @@
 //! Each is updated by the same signed changes, so they undo exactly: whatever was applied and undone, a counter
 //! equals one computed from scratch (tested). A counter may look at the snapshot, never at another counter.
 //!
-//! **To add one**: a file with a type that has `new(&Snapshot)`, `apply(&mut self, &Snapshot, &Change)` and
-//! `PartialEq`, a field here, one line in each function below.
+//! **To add one**: a file with a type that has `new` (an empty cluster), `apply` (one change) and `PartialEq`, a
+//! field here, one line in each function below.
 //!
 //! May import: snapshot, filter
 
+pub(super) mod affinity;
 pub(super) mod amounts;
+pub(super) mod ports;
+mod selection;
+pub(super) mod spread;
+mod topology;
+
+use std::sync::Arc;
 
 use super::state::Change;
 use crate::snapshot::Snapshot;
+use selection::Selection;
+use topology::Topology;
 
 /// All counters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counters {
     pub amounts: amounts::Amounts,
+    pub ports: ports::Ports,
+    pub affinity: affinity::Affinity,
+    pub spread: spread::SpreadCounts,
 }
 
 impl Counters {
     /// Counters of an empty cluster.
     pub fn new(snapshot: &Snapshot) -> Self {
-        Self { amounts: amounts::Amounts::new(snapshot) }
+        let topology = Arc::new(Topology::new(snapshot));
+        let selection = Selection::new(snapshot);
+        Self {
+            amounts: amounts::Amounts::new(snapshot),
+            ports: ports::Ports::new(snapshot),
+            affinity: affinity::Affinity::new(snapshot, &topology, &selection),
+            spread: spread::SpreadCounts::new(snapshot, &topology, &selection),
+        }
     }
 
     /// Takes in one change.
     pub fn apply(&mut self, snapshot: &Snapshot, change: &Change) {
         self.amounts.apply(snapshot, change);
+        self.ports.apply(snapshot, change);
+        self.affinity.apply(change);
+        self.spread.apply(change);
     }
 }

@@ -6,19 +6,28 @@
 //!
 //! May import: snapshot, filter
 
+mod inter_pod_affinity;
 mod node_affinity;
 mod node_name;
+mod node_ports;
 mod node_resources_fit;
 mod node_unschedulable;
+mod pod_topology_spread;
 mod taint_toleration;
 #[cfg(test)]
 mod testing;
 
+pub use inter_pod_affinity::{InterPodAffinity, NamespaceFault};
 pub use node_affinity::NodeAffinity;
 pub use node_name::NodeName;
+pub use node_ports::NodePorts;
 pub use node_resources_fit::NodeResourcesFit;
 pub use node_unschedulable::NodeUnschedulable;
+pub use pod_topology_spread::PodTopologySpread;
 pub use taint_toleration::TaintToleration;
+
+pub(super) use node_affinity::matches as matches_node;
+pub(super) use taint_toleration::untolerated;
 
 use super::plugin::{Check, ClassRule, Context, Visit};
 use super::rules::RuleSet;
@@ -31,10 +40,11 @@ pub static RULES: RuleSet = RuleSet {
         &NodeName,
         &TaintToleration,
         &NodeAffinity,
-        // NodePorts
+        &NodePorts,
         &NodeResourcesFit,
         // VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone
-        // PodTopologySpread, InterPodAffinity
+        &PodTopologySpread,
+        &InterPodAffinity(NamespaceFault::Fixed),
         // DynamicResources, NodeDeclaredFeatures
     ],
     nominations: true,
