@@ -21,6 +21,19 @@ pub const REMOVAL_TAINTS: [&str; 3] =
     ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 /// Claims that the scheduler makes for extended resources carry it as `"true"`.
 pub const EXTENDED_CLAIM: &str = "resource.kubernetes.io/extended-resource-claim";
+/// On a claim: the PV controller has finished binding.
+pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// On a claim: the node that a scheduler selected for provisioning.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// On claims and volumes: the class, from before it was a field; it counts more than the field.
+pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// On a CSINode: in-tree plugins whose volumes a CSI driver serves there, separated by commas.
+pub const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
+/// Zone and region labels: those of today and, in the same order, those from before.
+pub const TOPOLOGY_KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+/// The old names of [`TOPOLOGY_KEYS`].
+pub const BETA_TOPOLOGY_KEYS: [&str; 2] =
+    ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
 
 /// Prefixes of annotation keys that are kept: each is read by a planning rule.
 const KEPT_PREFIXES: &[&str] = &[
@@ -32,6 +45,7 @@ const KEPT_PREFIXES: &[&str] = &[
     "karpenter.sh/",
     "kubernetes.io/config.mirror",
     "pv.kubernetes.io/",
+    "storage.alpha.kubernetes.io/",
     "volume.kubernetes.io/",
     "volume.beta.kubernetes.io/",
     "batch.kubernetes.io/",

@@ -10,9 +10,11 @@ mod cluster;
 mod dra;
 mod dra_finish;
 mod finish;
+mod in_tree;
 mod pod;
 mod pod_rules;
 mod resources;
+mod storage;
 #[cfg(test)]
 mod tests;
 
@@ -120,6 +122,7 @@ pub struct Builder {
     namespaces: FxHashMap<Sym, DraftNamespace>,
     queues: Vec<Queue>,
     dra: dra::Draft,
+    storage: storage::StorageDraft,
 }
 
 impl Builder {
@@ -152,6 +155,7 @@ impl Builder {
             namespaces: FxHashMap::default(),
             queues: Vec::new(),
             dra: dra::Draft::default(),
+            storage: storage::StorageDraft::default(),
         }
     }
 
@@ -205,6 +209,13 @@ impl Sink for Builder {
             Object::ResourceClaim(view) => self.resource_claim(&view),
             Object::ResourceClaimTemplate(view) => self.claim_template(&view),
             Object::DeviceTaintRule(view) => self.device_taint_rule(&view),
+            Object::PersistentVolumeClaim(view) => self.pvc(&view),
+            Object::PersistentVolume(view) => self.pv(&view),
+            Object::StorageClass(view) => self.storage_class(&view),
+            Object::CsiNode(view) => self.csi_node(&view),
+            Object::CsiDriver(view) => self.csi_driver(&view),
+            Object::StorageCapacity(view) => self.storage_capacity(&view),
+            Object::VolumeAttachment(view) => self.attachment(&view),
             Object::Unknown { .. } => Ok(()),
         };
         done.map_err(|e| e.at(origin))

@@ -54,6 +54,12 @@ index! {
     ClaimIdx,
     /// What a claim asks for.
     ClaimSpecIdx,
+    /// A `PersistentVolumeClaim`.
+    PvcIdx,
+    /// A `PersistentVolume`.
+    PvIdx,
+    /// A `StorageClass`.
+    StorageClassIdx,
     /// An interned string. Its number says nothing about order: compare texts.
     Sym,
 }

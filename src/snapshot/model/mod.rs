@@ -14,6 +14,7 @@ pub mod intern;
 pub mod node;
 pub mod pod;
 pub mod selector;
+pub mod storage;
 
 use std::cmp::Ordering;
 
@@ -21,12 +22,13 @@ pub use dra::Dra;
 pub use group::{Budget, BudgetStatus, GroupOrigin, Namespace, Owner, PodGroup, Queue};
 pub use ids::{
     BudgetIdx, ClaimIdx, ClaimSpecIdx, DeviceIdx, GroupIdx, NamespaceIdx, NodeClassIdx, NodeIdx,
-    NodeRulesIdx, OwnerIdx, PodIdx, RequestsIdx, ResourceIdx, SpecIdx, Sym,
+    NodeRulesIdx, OwnerIdx, PodIdx, PvIdx, PvcIdx, RequestsIdx, ResourceIdx, SpecIdx, StorageClassIdx, Sym,
 };
 pub use intern::Symbols;
 pub use node::{Effect, Node, NodeClass, Ready, Taint};
 pub use pod::{NodeRules, Phase, Pod, PodSpec, Requests};
 pub use selector::{Labels, NodeSelector, Op, Requirement, Selector};
+pub use storage::Storage;
 
 /// A cluster at one moment.
 #[derive(Debug)]
@@ -59,6 +61,8 @@ pub struct Snapshot {
     pub budgets: Vec<Budget>,
     /// Devices, classes and claims.
     pub dra: Dra,
+    /// Claims, volumes, classes, drivers.
+    pub storage: Storage,
     /// Pods standing on each node, by index.
     pub pods_on: Vec<Vec<PodIdx>>,
     /// Pods that are asked about: they are in [`Snapshot::pods`] but stand nowhere.

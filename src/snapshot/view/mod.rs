@@ -9,3 +9,4 @@ pub mod cluster;
 pub mod dra;
 pub mod object;
 pub mod pod;
+pub mod storage;

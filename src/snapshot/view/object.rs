@@ -16,6 +16,9 @@ use super::basic::{MetaView, Text};
 use super::cluster::{BudgetView, NamespaceView, NodeView, PodGroupView, QueueView};
 use super::dra::{ClaimTemplateView, ClaimView, DeviceClassView, DeviceTaintRuleView, SliceView};
 use super::pod::PodView;
+use super::storage::{
+    AttachmentView, CsiDriverView, CsiNodeView, PvView, PvcView, StorageCapacityView, StorageClassView,
+};
 
 /// Makes [`Object`] and [`Kind`] from the table of kinds.
 macro_rules! kinds {
@@ -122,6 +125,20 @@ kinds! {
     ResourceClaimTemplate(ClaimTemplateView): "resource.k8s.io", "ResourceClaimTemplate";
     /// DeviceTaintRule.
     DeviceTaintRule(DeviceTaintRuleView): "resource.k8s.io", "DeviceTaintRule";
+    /// PersistentVolumeClaim.
+    PersistentVolumeClaim(PvcView): "", "PersistentVolumeClaim";
+    /// PersistentVolume.
+    PersistentVolume(PvView): "", "PersistentVolume";
+    /// StorageClass.
+    StorageClass(StorageClassView): "storage.k8s.io", "StorageClass";
+    /// CSINode.
+    CsiNode(CsiNodeView): "storage.k8s.io", "CSINode";
+    /// CSIDriver.
+    CsiDriver(CsiDriverView): "storage.k8s.io", "CSIDriver";
+    /// CSIStorageCapacity.
+    StorageCapacity(StorageCapacityView): "storage.k8s.io", "CSIStorageCapacity";
+    /// VolumeAttachment.
+    VolumeAttachment(AttachmentView): "storage.k8s.io", "VolumeAttachment";
 }
 
 /// Reads the JSON value that `text` starts with; also says how many bytes it took.
