@@ -38,7 +38,7 @@ impl Incoming {
     /// The pod that a controller will make after `victim` is evicted.
     pub fn replacement(snapshot: &Snapshot, victim: PodIdx) -> Self {
         let p = snapshot.pod(victim);
-        Self { spec: p.spec, pod: None, replaces: Some(victim), name: p.name }
+        Self { spec: p.replacement_spec(), pod: None, replaces: Some(victim), name: p.name }
     }
 }
 

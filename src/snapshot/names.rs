@@ -1,6 +1,8 @@
 //! Label and annotation keys of other systems that planning reads, and the allow-list of annotations.
 //!
-//! May import: (nothing of this crate)
+//! May import: snapshot
+
+use super::model::{Labels, Pod, Sym, Symbols};
 
 /// Group of a pod, key that Volcano's scheduler cache reads.
 pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
@@ -35,6 +37,11 @@ pub const TOPOLOGY_KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.k
 pub const BETA_TOPOLOGY_KEYS: [&str; 2] =
     ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
 
+/// The vertical pod autoscaler changed the pod at admission.
+pub const VPA_UPDATES: &str = "vpaUpdates";
+/// Task of a pod of a Volcano Job, as a label or an annotation.
+pub const TASK_SPEC: &str = "volcano.sh/task-spec";
+
 /// Prefixes of annotation keys that are kept: each is read by a planning rule.
 const KEPT_PREFIXES: &[&str] = &[
     "scheduling.k8s.io/",
@@ -55,9 +62,21 @@ const KEPT_PREFIXES: &[&str] = &[
     "resource.kubernetes.io/",
     "hami.io/",
     "nvidia.com/",
+    "ray.io/",
+    VPA_UPDATES,
 ];
 
 /// True for annotations that some rule reads. Everything else never enters the model or a snapshot file.
 pub fn keeps_annotation(key: &str) -> bool {
     KEPT_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// The task of a pod of a Volcano Job: its label, else its annotation, else what stands between the job's name and the
+/// index in its own name (`JOB-TASK-INDEX`).
+pub fn task_of(symbols: &Symbols, labels: &Labels, pod: &Pod, job: Sym) -> Option<Sym> {
+    let marked = symbols.find(TASK_SPEC).and_then(|key| labels.get(key).or_else(|| pod.annotations.get(key)));
+    marked.or_else(|| {
+        let rest = symbols.text(pod.name).strip_prefix(symbols.text(job))?.strip_prefix('-')?;
+        symbols.find(rest.rsplit_once('-')?.0)
+    })
 }

@@ -4,11 +4,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, dra_finish, implied_group};
+use super::workload::{DraftWorkload, WorkloadIndex, controller_kind};
+use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, dra_finish, implied_group, replacement};
 use crate::snapshot::classes;
 use crate::snapshot::model::{
-    Budget, BudgetIdx, GroupIdx, GroupOrigin, Namespace, NamespaceIdx, Node, NodeIdx, Owner, OwnerIdx, Pod,
-    PodGroup, PodIdx, PodSpec, Snapshot, SpecIdx, Sym, Symbols,
+    Budget, BudgetIdx, GroupIdx, GroupOrigin, Namespace, NamespaceIdx, Node, NodeIdx, Owner, OwnerIdx,
+    OwnerObject, Pod, PodGroup, PodIdx, PodSpec, Snapshot, SpecIdx, Sym, Symbols, Workload,
 };
 use crate::snapshot::read::InputError;
 
@@ -17,22 +18,27 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     let nodes = number_nodes(&mut builder)?;
     let node_index: FxHashMap<Sym, NodeIdx> =
         nodes.iter().enumerate().map(|(at, n)| (n.name, NodeIdx::new(at))).collect();
-    let (namespaces, namespace_index) = number_namespaces(&mut builder);
+    let mut workloads = std::mem::take(&mut builder.workloads);
+    let workload_index = WorkloadIndex::new(&mut workloads, &builder.symbols);
+    let (namespaces, namespace_index) = number_namespaces(&mut builder, &workloads);
     let mut pods = std::mem::take(&mut builder.pods);
     sort_pods(&mut pods, &builder.symbols);
     if builder.options.refuse_duplicates {
         refuse_twins(&pods, &builder.symbols)?;
     }
-    let owner_index = number_owners(&builder, &pods);
+    let owner_index = number_owners(&builder, &pods, &workloads);
     let (mut groups, group_of) = number_groups(&mut builder, &pods, &namespace_index, &owner_index)?;
     let mut owners: Vec<Owner> = Vec::with_capacity(owner_index.len());
     for key in &owner_index.keys {
+        let known = controller_kind(key, &builder.symbols);
         owners.push(Owner {
             api_version: key.api_version,
             kind: key.kind,
             namespace: namespace_index[&key.namespace],
             name: key.name,
             uid: key.uid,
+            known,
+            object: workload_index.find(known, key, &workloads, &builder),
             pods: Vec::new(),
             groups: Vec::new(),
         });
@@ -68,6 +74,17 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
         }
         model.push(pod);
     }
+    let workload_of = |pod: &Pod| match owners[pod.owner?.at()].object {
+        OwnerObject::Present(at) => Some(at.at()),
+        _ => None,
+    };
+    replacement::resolve(&mut builder, &pods, &mut model, workload_of, &workloads);
+    let workloads = workloads.into_iter().map(|draft| Workload {
+        namespace: namespace_index[&draft.namespace],
+        owner: draft.owner.map(|key| owner_index.index[&key]),
+        ..draft.workload
+    });
+    let workloads = workloads.collect();
     let specs = number_specs(builder.specs.into_values(), &mut model);
     let budgets = number_budgets(builder.budgets, &namespace_index, &mut model, &specs, &builder.symbols);
     let resources = builder.resources.into_names();
@@ -94,6 +111,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
         namespaces,
         groups,
         owners,
+        workloads,
         queues,
         budgets,
         dra,
@@ -124,12 +142,16 @@ fn number_nodes(builder: &mut Builder) -> Result<Vec<Node>, InputError> {
     Ok(nodes)
 }
 
-fn number_namespaces(builder: &mut Builder) -> (Vec<Namespace>, FxHashMap<Sym, NamespaceIdx>) {
+fn number_namespaces(
+    builder: &mut Builder,
+    workloads: &[DraftWorkload],
+) -> (Vec<Namespace>, FxHashMap<Sym, NamespaceIdx>) {
     let read = std::mem::take(&mut builder.namespaces);
     let mut names: Vec<Sym> = read.keys().copied().collect();
     names.extend(builder.pods.iter().map(|p| p.namespace));
     names.extend(builder.groups.iter().map(|g| g.namespace));
     names.extend(builder.budgets.iter().map(|b| b.namespace));
+    names.extend(workloads.iter().map(|w| w.namespace));
     names.sort_unstable();
     names.dedup();
     names.sort_by(|&a, &b| builder.symbols.text(a).cmp(builder.symbols.text(b)));
@@ -177,9 +199,13 @@ impl OwnerIndex {
     }
 }
 
-fn number_owners(builder: &Builder, pods: &[DraftPod]) -> OwnerIndex {
+fn number_owners(builder: &Builder, pods: &[DraftPod], workloads: &[DraftWorkload]) -> OwnerIndex {
     let mut index: FxHashMap<OwnerKey, OwnerIdx> = FxHashMap::default();
-    let named = pods.iter().filter_map(|p| p.owner).chain(builder.groups.iter().filter_map(|g| g.owner));
+    let named = pods
+        .iter()
+        .filter_map(|p| p.owner)
+        .chain(builder.groups.iter().filter_map(|g| g.owner))
+        .chain(workloads.iter().filter_map(|w| w.owner));
     for key in named {
         index.insert(key, OwnerIdx(0));
     }
@@ -283,17 +309,21 @@ fn bind(
     Ok(())
 }
 
-/// Renumbers classes by their first pod, so that numbers do not depend on the order of the input.
+/// Renumbers classes by their first pod, then those of replacements, so that numbers do not depend on the order of the input.
 fn number_specs(specs: Vec<PodSpec>, pods: &mut [Pod]) -> Vec<PodSpec> {
     let mut place: Vec<Option<SpecIdx>> = vec![None; specs.len()];
     let mut order = Vec::with_capacity(specs.len());
-    for pod in pods {
-        let from = pod.spec.at();
-        let to = *place[from].get_or_insert_with(|| {
-            order.push(from);
+    let mut number = |from: SpecIdx| {
+        *place[from.at()].get_or_insert_with(|| {
+            order.push(from.at());
             SpecIdx::new(order.len() - 1)
-        });
-        pod.spec = to;
+        })
+    };
+    for pod in &mut *pods {
+        pod.spec = number(pod.spec);
+    }
+    for pod in pods {
+        pod.replacement = pod.replacement.map(&mut number);
     }
     let mut specs: Vec<Option<PodSpec>> = specs.into_iter().map(Some).collect();
     order.into_iter().filter_map(|from| specs[from].take()).collect()

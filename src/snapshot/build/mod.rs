@@ -13,10 +13,16 @@ mod finish;
 mod in_tree;
 mod pod;
 mod pod_rules;
+mod replacement;
 mod resources;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod workload;
+#[cfg(test)]
+mod workload_tests;
+
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
@@ -25,8 +31,9 @@ use super::model::{
     Budget, GroupOrigin, Labels, Node, NodeRules, PodGroup, PodSpec, Queue, Requests, Snapshot, Sym, Symbols,
 };
 use super::read::{InputError, Origin, Sink};
+use super::request::Amounts;
 use super::view::basic::{OwnerRefView, Pairs};
-use super::view::object::Object;
+use super::view::object::{Kind, Object};
 use super::view::pod::PodView;
 
 pub use dra_finish::{is_extended, reaches};
@@ -68,6 +75,8 @@ struct DraftPod {
     nominated: Sym,
     owner: Option<OwnerKey>,
     group_name: Sym,
+    /// `spec.overhead`, which templates do not have.
+    overhead: Amounts,
     /// Asked about, not part of the cluster: stands nowhere whatever it names.
     candidate: bool,
 }
@@ -123,6 +132,9 @@ pub struct Builder {
     queues: Vec<Queue>,
     dra: dra::Draft,
     storage: storage::StorageDraft,
+    workloads: Vec<workload::DraftWorkload>,
+    kinds_read: BTreeSet<Kind>,
+    kinds_refused: BTreeSet<Kind>,
 }
 
 impl Builder {
@@ -156,7 +168,21 @@ impl Builder {
             queues: Vec::new(),
             dra: dra::Draft::default(),
             storage: storage::StorageDraft::default(),
+            workloads: Vec::new(),
+            kinds_read: BTreeSet::new(),
+            kinds_refused: BTreeSet::new(),
         }
+    }
+
+    /// Says that all objects of a kind were listed, even if there was none: owners of that kind without an object
+    /// are gone.
+    pub fn kind_read(&mut self, kind: Kind) {
+        self.kinds_read.insert(kind);
+    }
+
+    /// Says that a kind could not be listed: nothing is known about owners of that kind.
+    pub fn kind_refused(&mut self, kind: Kind) {
+        self.kinds_refused.insert(kind);
     }
 
     /// Resolves all references and makes the model.
@@ -216,6 +242,27 @@ impl Sink for Builder {
             Object::CsiDriver(view) => self.csi_driver(&view),
             Object::StorageCapacity(view) => self.storage_capacity(&view),
             Object::VolumeAttachment(view) => self.attachment(&view),
+            Object::Deployment(view) => self.replicas_object(Kind::Deployment, &view),
+            Object::ReplicaSet(view) => self.replicas_object(Kind::ReplicaSet, &view),
+            Object::StatefulSet(view) => self.replicas_object(Kind::StatefulSet, &view),
+            Object::DaemonSet(view) => self.replicas_object(Kind::DaemonSet, &view),
+            Object::ReplicationController(view) => self.replicas_object(Kind::ReplicationController, &view),
+            Object::Job(view) => self.job(&view),
+            Object::CronJob(view) => self.owner_object(Kind::CronJob, &view),
+            Object::VolcanoJob(view) => self.volcano_job(&view),
+            Object::ModelServing(view) => self.model_serving(&view),
+            Object::LeaderWorkerSet(view) => self.leader_worker_set(&view),
+            Object::JobSet(view) => self.job_set(&view),
+            Object::RayCluster(view) => self.ray_cluster(&view),
+            Object::RayJob(view) => self.owner_object(Kind::RayJob, &view),
+            Object::RayService(view) => self.owner_object(Kind::RayService, &view),
+            Object::PyTorchJob(view) => self.training_job(Kind::PyTorchJob, &view),
+            Object::TFJob(view) => self.training_job(Kind::TFJob, &view),
+            Object::MPIJob(view) => self.training_job(Kind::MPIJob, &view),
+            Object::XGBoostJob(view) => self.training_job(Kind::XGBoostJob, &view),
+            Object::PaddleJob(view) => self.training_job(Kind::PaddleJob, &view),
+            Object::JAXJob(view) => self.training_job(Kind::JAXJob, &view),
+            Object::TrainJob(view) => self.owner_object(Kind::TrainJob, &view),
             Object::Unknown { .. } => Ok(()),
         };
         done.map_err(|e| e.at(origin))

@@ -82,12 +82,24 @@ impl Builder {
             annotations,
             claim_names,
             extended_claim: extended.map_or(Sym::EMPTY, |s| self.symbols.intern(&s.resource_claim_name)),
+            replacement: None,
+            template: None,
             mirror: meta.annotations.get(names::MIRROR).is_some()
                 || meta.owner_references.iter().any(|r| &*r.kind == "Node"),
         };
         let node_name = self.symbols.intern(&view.spec.node_name);
         let nominated = self.symbols.intern(&view.status.nominated_node_name);
-        self.pods.push(DraftPod { pod, namespace, node_name, nominated, owner, group_name, candidate });
+        let overhead = resources.overhead;
+        self.pods.push(DraftPod {
+            pod,
+            namespace,
+            node_name,
+            nominated,
+            owner,
+            group_name,
+            overhead,
+            candidate,
+        });
         Ok(())
     }
 

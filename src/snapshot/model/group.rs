@@ -4,6 +4,8 @@
 
 use super::ids::{GroupIdx, NamespaceIdx, OwnerIdx, PodIdx, Sym};
 use super::selector::{Labels, Selector};
+use super::workload::OwnerObject;
+use crate::snapshot::view::object::Kind;
 
 /// A namespace, of an object of the file or only named by others.
 #[derive(Clone, Debug)]
@@ -73,6 +75,10 @@ pub struct Owner {
     pub name: Sym,
     /// UID of the reference.
     pub uid: Sym,
+    /// Its kind, if planning knows how that kind reacts.
+    pub known: Option<Kind>,
+    /// The object behind the reference.
+    pub object: OwnerObject,
     /// Pods whose controlling owner it is.
     pub pods: Vec<PodIdx>,
     /// `PodGroups` whose controlling owner it is.

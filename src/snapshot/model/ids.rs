@@ -46,6 +46,8 @@ index! {
     GroupIdx,
     /// A controlling owner.
     OwnerIdx,
+    /// A controller whose object was read.
+    WorkloadIdx,
     /// A `PodDisruptionBudget`.
     BudgetIdx,
     /// A device, identified by driver, pool and name.

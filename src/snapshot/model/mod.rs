@@ -15,6 +15,7 @@ pub mod node;
 pub mod pod;
 pub mod selector;
 pub mod storage;
+pub mod workload;
 
 use std::cmp::Ordering;
 
@@ -23,12 +24,14 @@ pub use group::{Budget, BudgetStatus, GroupOrigin, Namespace, Owner, PodGroup, Q
 pub use ids::{
     BudgetIdx, ClaimIdx, ClaimSpecIdx, DeviceIdx, GroupIdx, NamespaceIdx, NodeClassIdx, NodeIdx,
     NodeRulesIdx, OwnerIdx, PodIdx, PvIdx, PvcIdx, RequestsIdx, ResourceIdx, SpecIdx, StorageClassIdx, Sym,
+    WorkloadIdx,
 };
 pub use intern::Symbols;
 pub use node::{Effect, Node, NodeClass, Ready, Taint};
 pub use pod::{NodeRules, Phase, Pod, PodSpec, Requests};
 pub use selector::{Labels, NodeSelector, Op, Requirement, Selector};
 pub use storage::Storage;
+pub use workload::{OwnerObject, Reaction, Workload};
 
 /// A cluster at one moment.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub struct Snapshot {
     pub groups: Vec<PodGroup>,
     /// Owners by namespace, kind, name, UID.
     pub owners: Vec<Owner>,
+    /// Controllers by namespace, kind and name.
+    pub workloads: Vec<Workload>,
     /// Queues by name.
     pub queues: Vec<Queue>,
     /// Budgets by namespace and name.
@@ -161,5 +166,26 @@ impl Snapshot {
     /// Amount of `resource` that a live pod is charged where it stands.
     pub fn charged(&self, pod: PodIdx, resource: ResourceIdx) -> i64 {
         self.requests(self.pod(pod).charged).get(resource)
+    }
+
+    /// The object of an owner, if it was read.
+    pub fn workload_of(&self, owner: OwnerIdx) -> Option<&Workload> {
+        match self.owners[owner.at()].object {
+            OwnerObject::Present(at) => Some(&self.workloads[at.at()]),
+            OwnerObject::Gone | OwnerObject::NotRead | OwnerObject::Refused => None,
+        }
+    }
+
+    /// Labels of an owner, if its object was read.
+    pub fn owner_labels(&self, owner: OwnerIdx) -> Option<&Labels> {
+        self.workload_of(owner).map(|workload| &workload.labels)
+    }
+
+    /// The objects of an owner, of the owner's owner and so on, as far as they were read. Ends after a few steps
+    /// whatever the references say.
+    pub fn owner_chain(&self, owner: Option<OwnerIdx>) -> impl Iterator<Item = &Workload> {
+        const LONGEST: usize = 8;
+        let first = owner.and_then(|owner| self.workload_of(owner));
+        std::iter::successors(first, |workload| self.workload_of(workload.owner?)).take(LONGEST)
     }
 }

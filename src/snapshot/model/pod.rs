@@ -8,6 +8,7 @@ use super::ids::{
 };
 use super::node::{Effect, Taint};
 use super::selector::{Labels, NodeSelector, Requirement, Selector};
+use super::workload::TemplateFacts;
 
 /// Requested amounts, sorted by resource. kube amounts leave zeros out; Volcano's keep what is written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -275,11 +276,20 @@ pub struct Pod {
     pub claim_names: Box<[(Sym, Sym)]>,
     /// Claim that the scheduler made for extended resources; `EMPTY` = none.
     pub extended_claim: Sym,
+    /// Class of the replacement that its controller will make, where it differs from its own.
+    pub replacement: Option<SpecIdx>,
+    /// What its controller's template says besides, if the template is known.
+    pub template: Option<TemplateFacts>,
     /// Owned by a node: a mirror (static) pod.
     pub mirror: bool,
 }
 
 impl Pod {
+    /// Class of the pod that its controller makes when this one is evicted.
+    pub fn replacement_spec(&self) -> SpecIdx {
+        self.replacement.unwrap_or(self.spec)
+    }
+
     /// Bound, not finished: it stands on [`Pod::node`] and holds what it requested.
     pub const fn stands(&self) -> bool {
         self.node.is_some() && !self.phase.is_finished()

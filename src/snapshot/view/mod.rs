@@ -10,3 +10,4 @@ pub mod dra;
 pub mod object;
 pub mod pod;
 pub mod storage;
+pub mod workload;

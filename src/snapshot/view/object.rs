@@ -18,6 +18,9 @@ use super::dra::{ClaimTemplateView, ClaimView, DeviceClassView, DeviceTaintRuleV
 use super::pod::PodView;
 use super::storage::{
     AttachmentView, CsiDriverView, CsiNodeView, PvView, PvcView, StorageCapacityView, StorageClassView,
+use super::workload::{
+    JobSetView, JobView, LeaderWorkerSetView, ModelServingView, OwnerView, RayClusterView, ReplicasView,
+    TrainingJobView, VolcanoJobView,
 };
 
 /// Makes [`Object`] and [`Kind`] from the table of kinds.
@@ -139,6 +142,48 @@ kinds! {
     StorageCapacity(StorageCapacityView): "storage.k8s.io", "CSIStorageCapacity";
     /// VolumeAttachment.
     VolumeAttachment(AttachmentView): "storage.k8s.io", "VolumeAttachment";
+    /// Deployment.
+    Deployment(ReplicasView): "apps", "Deployment";
+    /// ReplicaSet.
+    ReplicaSet(ReplicasView): "apps", "ReplicaSet";
+    /// StatefulSet.
+    StatefulSet(ReplicasView): "apps", "StatefulSet";
+    /// DaemonSet.
+    DaemonSet(ReplicasView): "apps", "DaemonSet";
+    /// ReplicationController.
+    ReplicationController(ReplicasView): "", "ReplicationController";
+    /// Job of Kubernetes.
+    Job(JobView): "batch", "Job";
+    /// CronJob.
+    CronJob(OwnerView): "batch", "CronJob";
+    /// Job of Volcano.
+    VolcanoJob(VolcanoJobView): "batch.volcano.sh", "Job";
+    /// ModelServing of Kthena.
+    ModelServing(ModelServingView): "workload.serving.volcano.sh", "ModelServing";
+    /// LeaderWorkerSet.
+    LeaderWorkerSet(LeaderWorkerSetView): "leaderworkerset.x-k8s.io", "LeaderWorkerSet";
+    /// JobSet.
+    JobSet(JobSetView): "jobset.x-k8s.io", "JobSet";
+    /// RayCluster.
+    RayCluster(RayClusterView): "ray.io", "RayCluster";
+    /// RayJob.
+    RayJob(OwnerView): "ray.io", "RayJob";
+    /// RayService.
+    RayService(OwnerView): "ray.io", "RayService";
+    /// PyTorchJob of training-operator v1.
+    PyTorchJob(TrainingJobView): "kubeflow.org", "PyTorchJob";
+    /// TFJob of training-operator v1.
+    TFJob(TrainingJobView): "kubeflow.org", "TFJob";
+    /// MPIJob.
+    MPIJob(TrainingJobView): "kubeflow.org", "MPIJob";
+    /// XGBoostJob of training-operator v1.
+    XGBoostJob(TrainingJobView): "kubeflow.org", "XGBoostJob";
+    /// PaddleJob of training-operator v1.
+    PaddleJob(TrainingJobView): "kubeflow.org", "PaddleJob";
+    /// JAXJob of training-operator v1.
+    JAXJob(TrainingJobView): "kubeflow.org", "JAXJob";
+    /// TrainJob of the newer trainer.
+    TrainJob(OwnerView): "trainer.kubeflow.org", "TrainJob";
 }
 
 /// Reads the JSON value that `text` starts with; also says how many bytes it took.
