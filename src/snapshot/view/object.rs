@@ -18,6 +18,7 @@ use super::dra::{ClaimTemplateView, ClaimView, DeviceClassView, DeviceTaintRuleV
 use super::pod::PodView;
 use super::storage::{
     AttachmentView, CsiDriverView, CsiNodeView, PvView, PvcView, StorageCapacityView, StorageClassView,
+};
 use super::workload::{
     JobSetView, JobView, LeaderWorkerSetView, ModelServingView, OwnerView, RayClusterView, ReplicasView,
     TrainingJobView, VolcanoJobView,
