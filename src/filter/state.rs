@@ -198,6 +198,11 @@ impl<'s> State<'s> {
         self.apply(Change { tenant: Tenant::bound(self.snapshot, incoming), node, arrives: true });
     }
 
+    /// A pod that was placed is no longer there: the inverse of [`State::place`].
+    pub fn unplace(&mut self, incoming: Incoming, node: NodeIdx) {
+        self.apply(Change { tenant: Tenant::bound(self.snapshot, incoming), node, arrives: false });
+    }
+
     /// Remembers the present.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.journal.len())

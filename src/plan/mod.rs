@@ -1,12 +1,26 @@
-//! Which pods may move, what that costs, which nodes to empty, and the independent check of the result.
+//! Which pods may move, what that costs, which nodes to empty, and the report of why the rest stays.
+//!
+//! [`make`] is the one entry: snapshot and request in, plan and report out. The way inside: [`problem`] looks
+//! everything up, [`pending`] gives waiting pods their room, [`drain`] chooses nodes and receivers, [`outcome`] says
+//! what came of it, [`status`] says it in the words of the API.
 //!
 //! May import: snapshot, filter, fragmentation, api
 
 pub mod disruption;
+pub mod drain;
+pub mod kept;
+mod make;
+pub mod outcome;
+pub mod pending;
+pub mod problem;
 pub mod request;
+mod setup;
+pub mod status;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod types;
 
+pub use make::make;
+pub use outcome::{Planned, Report};
 pub use request::Request;
 pub use types::{Dimensions, Move, Plan};

@@ -43,7 +43,7 @@ impl Builder {
         let amounts = self.resources.amounts(&view.status.allocatable, &mut self.symbols, place, || {
             "status.allocatable".to_owned()
         })?;
-        let mut allocatable = vec![0; self.resources.len()];
+        let mut allocatable = vec![0; self.resources.count()];
         for &(resource, amount) in &kube_units(&amounts).0 {
             allocatable[resource.at()] = amount;
         }

@@ -133,7 +133,7 @@ fn number_nodes(builder: &mut Builder) -> Result<Vec<Node>, InputError> {
             return Err(InputError::object("Node", "", symbols.text(pair[0].name), "is in the input twice"));
         }
     }
-    let width = builder.resources.len();
+    let width = builder.resources.count();
     for node in &mut nodes {
         let mut allocatable = std::mem::take(&mut node.allocatable).into_vec();
         allocatable.resize(width, 0);

@@ -13,6 +13,9 @@ macro_rules! index {
 
         impl $name {
             /// The index of the element at `position`.
+            ///
+            /// # Panics
+            /// Beyond 2^32 elements, which no cluster has.
             pub fn new(position: usize) -> Self {
                 Self(u32::try_from(position).expect("fewer than 2^32 elements"))
             }

@@ -62,6 +62,9 @@ impl<T> Default for Distinct<T> {
 
 impl<T: Hash + Eq> Distinct<T> {
     /// The position of `value`, added when new.
+    ///
+    /// # Panics
+    /// Beyond 2^32 values, which no cluster has.
     pub fn intern(&mut self, value: T) -> usize {
         let bucket = self.index.entry(FxBuildHasher.hash_one(&value)).or_default();
         for &at in bucket.iter() {

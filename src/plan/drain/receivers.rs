@@ -1,0 +1,200 @@
+//! Receivers in the documented order: certain to stay occupied, then costlier to empty later, then least left.
+//!
+//! Two indices by free cards answer "the first receivers with room for `need` cards" without looking at nodes that
+//! are full. Receivers that are certain to stay are ordered by (free, name); the others by cost first, so their
+//! sets (one per amount of free cards) are merged by their heads.
+//!
+//! May import: snapshot, plan
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::types::Dimensions;
+use crate::snapshot::model::NodeIdx;
+
+/// What emptying a node would add, in the order that receivers are compared by.
+pub type EmptyingCost = (i64, i64, i64, i64, i64);
+
+/// The order of the documented receiver rule: breaches, groups, damaged cards, moved cards, pods.
+pub const fn emptying_cost(add: Dimensions) -> EmptyingCost {
+    (add.breached_groups, add.affected_groups, add.damaged_cards, add.moved_cards, add.moved_pods)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// No receiver: freed, idle, or refused by policy.
+    Out,
+    Stays {
+        free: i64,
+    },
+    Drainable {
+        free: i64,
+        cost: EmptyingCost,
+    },
+}
+
+/// All receivers of a plan so far.
+#[derive(Debug)]
+pub struct Receivers {
+    place: Vec<Place>,
+    stays: BTreeMap<i64, BTreeSet<NodeIdx>>,
+    drainable: BTreeMap<i64, BTreeSet<(Reverse<EmptyingCost>, NodeIdx)>>,
+}
+
+impl Receivers {
+    /// No receivers among `nodes` nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { place: vec![Place::Out; nodes], stays: BTreeMap::new(), drainable: BTreeMap::new() }
+    }
+
+    /// Takes a node out.
+    pub fn remove(&mut self, node: NodeIdx) {
+        match std::mem::replace(&mut self.place[node.at()], Place::Out) {
+            Place::Out => {}
+            Place::Stays { free } => {
+                drop_from(&mut self.stays, free, &node);
+            }
+            Place::Drainable { free, cost } => {
+                drop_from(&mut self.drainable, free, &(Reverse(cost), node));
+            }
+        }
+    }
+
+    /// The node is certain to stay occupied and has `free` cards.
+    pub fn set_stays(&mut self, node: NodeIdx, free: i64) {
+        self.remove(node);
+        self.place[node.at()] = Place::Stays { free };
+        self.stays.entry(free).or_default().insert(node);
+    }
+
+    /// The node may be emptied later at `cost` and has `free` cards.
+    pub fn set_drainable(&mut self, node: NodeIdx, free: i64, cost: EmptyingCost) {
+        if self.place[node.at()] == (Place::Drainable { free, cost }) {
+            return;
+        }
+        self.remove(node);
+        self.place[node.at()] = Place::Drainable { free, cost };
+        self.drainable.entry(free).or_default().insert((Reverse(cost), node));
+    }
+
+    /// Free cards of a node that may be emptied later; `None` for all others.
+    pub fn drainable_free(&self, node: NodeIdx) -> Option<i64> {
+        match self.place[node.at()] {
+            Place::Drainable { free, .. } => Some(free),
+            _ => None,
+        }
+    }
+
+    /// Free cards of a receiver.
+    pub fn free(&self, node: NodeIdx) -> Option<i64> {
+        match self.place[node.at()] {
+            Place::Out => None,
+            Place::Stays { free } | Place::Drainable { free, .. } => Some(free),
+        }
+    }
+
+    /// The first receiver in order with room for `need` cards that `accepts`. `tentative` are receivers of the
+    /// candidate that is being tried, with what they have left: they count as certain to stay. `source` is that
+    /// candidate.
+    pub fn first(
+        &self,
+        need: i64,
+        source: NodeIdx,
+        tentative: &[(NodeIdx, i64)],
+        mut accepts: impl FnMut(NodeIdx) -> bool,
+    ) -> Option<NodeIdx> {
+        let is_tentative = |node: NodeIdx| tentative.iter().any(|&(n, _)| n == node);
+        let mut extra: Vec<(i64, NodeIdx)> =
+            tentative.iter().filter(|t| t.1 >= need).map(|&(node, left)| (left, node)).collect();
+        extra.sort_unstable();
+        let mut extra = extra.into_iter().peekable();
+        for (&free, nodes) in self.stays.range(need..) {
+            for &node in nodes {
+                while let Some(&next) = extra.peek().filter(|&&next| next < (free, node)) {
+                    extra.next();
+                    if accepts(next.1) {
+                        return Some(next.1);
+                    }
+                }
+                if node != source && !is_tentative(node) && accepts(node) {
+                    return Some(node);
+                }
+            }
+        }
+        if let Some((_, node)) = extra.find(|&(_, node)| accepts(node)) {
+            return Some(node);
+        }
+        let mut heads: Vec<_> = self
+            .drainable
+            .range(need..)
+            .filter_map(|(&free, nodes)| {
+                let mut rest = nodes.iter();
+                rest.next().map(|&(cost, node)| ((cost, free, node), rest))
+            })
+            .collect();
+        while let Some(at) = (0..heads.len()).min_by_key(|&at| heads[at].0) {
+            let ((_, free, node), rest) = &mut heads[at];
+            let (node, free) = (*node, *free);
+            match rest.next() {
+                Some(&(cost, next)) => heads[at].0 = (cost, free, next),
+                None => drop(heads.swap_remove(at)),
+            }
+            if node != source && !is_tentative(node) && accepts(node) {
+                return Some(node);
+            }
+        }
+        None
+    }
+}
+
+fn drop_from<T: Ord>(index: &mut BTreeMap<i64, BTreeSet<T>>, free: i64, item: &T) {
+    if let Some(set) = index.get_mut(&free) {
+        set.remove(item);
+        if set.is_empty() {
+            index.remove(&free);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn n(at: u32) -> NodeIdx {
+        NodeIdx(at)
+    }
+
+    fn order(receivers: &Receivers, need: i64, source: NodeIdx, tentative: &[(NodeIdx, i64)]) -> Vec<u32> {
+        let mut seen = Vec::new();
+        receivers.first(need, source, tentative, |node| {
+            seen.push(node.0);
+            false
+        });
+        seen
+    }
+
+    #[test]
+    fn staying_nodes_come_first_then_the_costlier_then_the_fuller() {
+        let mut receivers = Receivers::new(8);
+        receivers.set_drainable(n(0), 2, (0, 1, 1, 1, 1));
+        receivers.set_drainable(n(1), 4, (1, 1, 1, 1, 1));
+        receivers.set_drainable(n(2), 3, (1, 1, 1, 1, 1));
+        receivers.set_stays(n(3), 7);
+        receivers.set_stays(n(4), 5);
+        receivers.set_stays(n(5), 1);
+        assert_eq!(order(&receivers, 2, n(7), &[]), [4, 3, 2, 1, 0]);
+        receivers.set_stays(n(0), 2);
+        receivers.remove(n(4));
+        assert_eq!(order(&receivers, 2, n(3), &[]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn receivers_of_the_node_being_tried_count_as_staying() {
+        let mut receivers = Receivers::new(8);
+        receivers.set_drainable(n(0), 5, (0, 1, 1, 1, 1));
+        receivers.set_drainable(n(1), 4, (1, 1, 1, 1, 1));
+        receivers.set_stays(n(2), 6);
+        assert_eq!(order(&receivers, 3, n(7), &[(n(0), 3)]), [0, 2, 1]);
+        assert_eq!(order(&receivers, 4, n(7), &[(n(0), 3), (n(2), 4)]), [2, 1]);
+    }
+}

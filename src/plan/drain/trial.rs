@@ -1,0 +1,212 @@
+//! One candidate tried: a receiver for every pod that emptying the node would disturb.
+//!
+//! May import: snapshot, filter, plan
+
+use crate::filter::{Checkpoint, Prepared, State};
+use crate::plan::kept::Kept;
+use crate::plan::problem::{Problem, Timing};
+use crate::plan::types::Move;
+use crate::snapshot::model::{NodeIdx, PodIdx};
+
+use super::{Drain, Placement};
+
+/// Why a candidate was dropped.
+#[derive(Clone, Debug)]
+pub(super) struct Rejection {
+    pub reason: Kept,
+    /// Failed on a rule that later moves may satisfy, not on room or budget, which only shrink.
+    pub may_pass_later: bool,
+}
+
+impl Drain<'_, '_> {
+    /// Tries to place everything that emptying `node` disturbs. The state is as before afterwards.
+    pub(super) fn attempt(&mut self, node: NodeIdx) -> Result<Placement, Rejection> {
+        self.within_budgets(node).map_err(|reason| Rejection { reason, may_pass_later: false })?;
+        let start = self.state.checkpoint();
+        let result = self.place_all(node).and_then(|moves| self.check_rules(start, moves));
+        self.state.rollback(start);
+        result.map(|moves| Placement { moves })
+    }
+
+    fn within_budgets(&self, node: NodeIdx) -> Result<(), Kept> {
+        let problem = self.problem;
+        let added = self.costs.delta(&self.shares[node.at()]);
+        if let Some(most) = problem.max_groups {
+            let groups = self.costs.totals().affected_groups + added.affected_groups;
+            if groups > most {
+                return Err(Kept::GroupBudget { would_be: groups, limit: most });
+            }
+        }
+        if !problem.caps.is_empty() {
+            let pods = self.disturbed(node);
+            for (cap, moved) in problem.caps.iter().zip(&self.moved) {
+                let more: i64 = pods.iter().map(|&p| problem.snapshot.charged(p, cap.resource)).sum();
+                if moved + more > cap.most {
+                    let resource = cap.resource;
+                    return Err(Kept::ResourceBudget { resource, would_be: moved + more, limit: cap.most });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn charge_caps(&mut self, pod: PodIdx) {
+        if self.move_of.contains_key(&pod) {
+            return;
+        }
+        for (cap, moved) in self.problem.caps.iter().zip(&mut self.moved) {
+            *moved += self.problem.snapshot.charged(pod, cap.resource);
+        }
+    }
+
+    /// Pods to find a place for, hardest first: those disturbed anew, and cascade pods that were to come back to
+    /// this node.
+    fn to_place(&self, node: NodeIdx) -> Vec<PodIdx> {
+        let mut pods = self.disturbed(node);
+        pods.extend(
+            self.problem
+                .node(node)
+                .victims
+                .iter()
+                .filter(|v| self.move_of.get(v).is_some_and(|&at| self.plan.moves[at].to == node)),
+        );
+        if pods.len() > self.problem.node(node).victims.len() {
+            self.problem.sort_victims(&mut pods);
+        }
+        pods
+    }
+
+    fn place_all(&mut self, node: NodeIdx) -> Result<Vec<Move>, Rejection> {
+        let problem = self.problem;
+        let snapshot = problem.snapshot;
+        let pods = self.to_place(node);
+        for &pod in &pods {
+            self.lift(pod);
+        }
+        let mut left: Vec<(NodeIdx, i64)> = Vec::new();
+        let mut moves = Vec::with_capacity(pods.len());
+        for pod in pods {
+            let incoming = problem.replacement[pod.at()];
+            let need = snapshot.requests(snapshot.spec(incoming.spec).requests).get(problem.resource);
+            let Some(from) = snapshot.pod(pod).node else { continue };
+            let cascade = self.move_of.get(&pod).map_or(from != node, |&at| self.plan.moves[at].cascade);
+            let to = {
+                let prepared = Prepared::new(&self.state, incoming);
+                let stays_home = cascade && (need == 0 || !self.is_emptied(from, node));
+                if stays_home && prepared.fits(from) {
+                    Some(from)
+                } else if need == 0 {
+                    None
+                } else {
+                    self.receivers.first(need, node, &left, |n| prepared.fits(n))
+                }
+            };
+            let Some(to) = to else {
+                let may_pass_later = !self.is_plain(pod);
+                return Err(Rejection { reason: Kept::NoReceiver { pod }, may_pass_later });
+            };
+            self.state.place(incoming, to);
+            if to != from {
+                match left.iter_mut().find(|(n, _)| *n == to) {
+                    Some((_, free)) => *free -= need,
+                    None => left.push((to, self.receivers.free(to).unwrap_or(0) - need)),
+                }
+            }
+            moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated: false });
+        }
+        Ok(moves)
+    }
+
+    fn is_emptied(&self, node: NodeIdx, trying: NodeIdx) -> bool {
+        node == trying || self.plan.freed.contains(&node)
+    }
+
+    /// Rules that look beyond one node's room: every such pod of the plan must pass with all moves applied, and
+    /// each of the new ones at its turn, too. Sets `gated` where a replacement passes only once its victim is gone.
+    fn check_rules(&mut self, start: Checkpoint, mut moves: Vec<Move>) -> Result<Vec<Move>, Rejection> {
+        let any_dynamic = moves.iter().any(|m| m.cascade || !self.is_plain(m.pod));
+        if !any_dynamic && !self.plan_has_dynamic_moves {
+            return Ok(moves);
+        }
+        let replaced = |m: &&Move| !moves.iter().any(|n| n.pod == m.pod);
+        let all: Vec<Move> = self.plan.moves.iter().filter(replaced).chain(&moves).copied().collect();
+        for m in &all {
+            if !self.is_plain(m.pod) && !passes_again(self.problem, &mut self.state, m) {
+                let reason = Kept::BreaksRule { pod: m.pod };
+                return Err(Rejection { reason, may_pass_later: true });
+            }
+        }
+        self.state.rollback(start);
+        self.take_turns(&mut moves)?;
+        Ok(moves)
+    }
+
+    /// Goes through the new moves as the executor would: a unit is evicted as a whole, then its replacements come.
+    fn take_turns(&mut self, moves: &mut [Move]) -> Result<(), Rejection> {
+        let mut done = vec![false; moves.len()];
+        for at in 0..moves.len() {
+            if done[at] {
+                continue;
+            }
+            let unit = self.problem.unit_of(moves[at].pod).unwrap_or_default();
+            let together: Vec<usize> =
+                (at..moves.len()).filter(|&i| i == at || unit.contains(&moves[i].pod)).collect();
+            let alone = together.len() == 1;
+            for &i in &together {
+                let pod = moves[i].pod;
+                if alone && self.problem.timing[pod.at()] == Timing::WhileTerminating {
+                    self.state.terminate(pod);
+                } else {
+                    self.lift(pod);
+                }
+            }
+            for &i in &together {
+                done[i] = true;
+                let (pod, to) = (moves[i].pod, moves[i].to);
+                let incoming = self.problem.replacement[pod.at()];
+                let mut fits = Prepared::new(&self.state, incoming).fits(to);
+                if alone && self.problem.timing[pod.at()] == Timing::WhileTerminating {
+                    self.state.remove(pod);
+                    if !fits {
+                        fits = Prepared::new(&self.state, incoming).fits(to);
+                        moves[i].gated = true;
+                    }
+                }
+                if !fits {
+                    return Err(Rejection { reason: Kept::BlockedInTurn { pod }, may_pass_later: true });
+                }
+                self.state.place(incoming, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a pod off the cluster: the live one, or its replacement where the plan has put it.
+    fn lift(&mut self, pod: PodIdx) {
+        match self.move_of.get(&pod) {
+            None => self.state.remove(pod),
+            Some(&at) => self.state.unplace(self.problem.replacement[pod.at()], self.plan.moves[at].to),
+        }
+    }
+
+    /// True when only the fixed rules of nodes and amounts decide about the replacement.
+    pub(super) fn is_plain(&self, pod: PodIdx) -> bool {
+        Prepared::new(&self.state, self.problem.replacement[pod.at()]).is_plain()
+    }
+
+    /// Applies a move that becomes part of the plan.
+    pub(super) fn apply(&mut self, m: &Move) {
+        self.lift(m.pod);
+        self.state.place(self.problem.replacement[m.pod.at()], m.to);
+    }
+}
+
+/// True when a placed replacement would be accepted where it is, everything else being as planned.
+fn passes_again(problem: &Problem<'_>, state: &mut State<'_>, m: &Move) -> bool {
+    let incoming = problem.replacement[m.pod.at()];
+    let here = state.checkpoint();
+    state.unplace(incoming, m.to);
+    let fits = Prepared::new(state, incoming).fits(m.to);
+    state.rollback(here);
+    fits
+}

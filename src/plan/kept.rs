@@ -1,0 +1,157 @@
+//! Why a node stays as it is: stable codes with numbers, used by reports, `explain`, events and metrics alike.
+//!
+//! May import: snapshot, plan
+
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{PodIdx, ResourceIdx};
+
+/// Why a pod may not move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// No controller would create it again.
+    NoController,
+}
+
+impl Reason {
+    /// One clause.
+    pub fn sentence(&self, _snapshot: &Snapshot) -> String {
+        "no controller would create it again".to_owned()
+    }
+}
+
+/// Why a node is not emptied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It holds none of the resource.
+    Idle,
+    /// All pods of the resource on it are terminating.
+    Emptying,
+    /// Not in `scope.nodes`.
+    OutOfScope,
+    /// It is not Ready.
+    NotReady,
+    /// It is being deleted, or an autoscaler is about to remove it.
+    LeavingCluster,
+    /// It is cordoned and not selected by name or label.
+    Cordoned,
+    /// A pod of the resource on it may not move.
+    UnmovablePod {
+        /// The pod.
+        pod: PodIdx,
+        /// Why.
+        reason: Reason,
+    },
+    /// A pending pod gets its room there first.
+    PendingPod {
+        /// The pending pod.
+        pod: PodIdx,
+    },
+    /// Emptying it would touch too many groups.
+    GroupBudget {
+        /// Groups of the plan with it.
+        would_be: i64,
+        /// Groups allowed.
+        limit: i64,
+    },
+    /// Emptying it would move too much of a resource.
+    ResourceBudget {
+        /// The resource.
+        resource: ResourceIdx,
+        /// Amount of the plan with it.
+        would_be: i64,
+        /// Amount allowed.
+        limit: i64,
+    },
+    /// A pod on it, or recreated along with one, fits no receiver.
+    NoReceiver {
+        /// The pod.
+        pod: PodIdx,
+    },
+    /// With its pods moved a replacement elsewhere in the plan would break a rule of its scheduler.
+    BreaksRule {
+        /// The pod whose replacement it is.
+        pod: PodIdx,
+    },
+    /// A replacement would be refused at its turn, whatever the order within the node.
+    BlockedInTurn {
+        /// The pod whose replacement it is.
+        pod: PodIdx,
+    },
+    /// It receives pods of this plan.
+    Receives,
+    /// The number of nodes asked for was reached before.
+    EnoughFreed,
+    /// A plan with it would not fit into one object.
+    SizeLimit,
+}
+
+impl Kept {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Idle => "Idle",
+            Self::Emptying => "Emptying",
+            Self::OutOfScope => "NodeOutOfScope",
+            Self::NotReady => "NodeNotReady",
+            Self::LeavingCluster => "NodeLeavingCluster",
+            Self::Cordoned => "NodeCordoned",
+            Self::UnmovablePod { .. } => "UnmovablePod",
+            Self::PendingPod { .. } => "RoomForPendingPod",
+            Self::GroupBudget { .. } => "PodGroupBudget",
+            Self::ResourceBudget { .. } => "ResourceBudget",
+            Self::NoReceiver { .. } => "NoReceiver",
+            Self::BreaksRule { .. } => "BreaksRule",
+            Self::BlockedInTurn { .. } => "BlockedInTurn",
+            Self::Receives => "Receives",
+            Self::EnoughFreed => "EnoughFreed",
+            Self::SizeLimit => "SizeLimit",
+        }
+    }
+
+    /// The pod that is to blame, if one is.
+    pub const fn pod(&self) -> Option<PodIdx> {
+        match self {
+            Self::UnmovablePod { pod, .. }
+            | Self::PendingPod { pod }
+            | Self::NoReceiver { pod }
+            | Self::BreaksRule { pod }
+            | Self::BlockedInTurn { pod } => Some(*pod),
+            _ => None,
+        }
+    }
+
+    /// One clause with the numbers.
+    pub fn sentence(&self, snapshot: &Snapshot) -> String {
+        match self {
+            Self::Idle => "holds none of the resource".to_owned(),
+            Self::Emptying => "all its pods of the resource are terminating".to_owned(),
+            Self::OutOfScope => "is not in scope".to_owned(),
+            Self::NotReady => "is not Ready".to_owned(),
+            Self::LeavingCluster => "is being deleted or removed by an autoscaler".to_owned(),
+            Self::Cordoned => "is cordoned and not selected by name or label".to_owned(),
+            Self::UnmovablePod { pod, reason } => {
+                format!("pod {} can not move: {}", snapshot.pod_key(*pod), reason.sentence(snapshot))
+            }
+            Self::PendingPod { pod } => {
+                format!("pending pod {} gets its room there first", snapshot.pod_key(*pod))
+            }
+            Self::GroupBudget { would_be, limit } => {
+                format!("would make {would_be} PodGroups of {limit} allowed")
+            }
+            Self::ResourceBudget { resource, would_be, limit } => {
+                let name = snapshot.resource_name(*resource);
+                format!("would make {would_be} moved {name} of {limit} allowed")
+            }
+            Self::NoReceiver { pod } => format!("pod {} fits no receiver", snapshot.pod_key(*pod)),
+            Self::BreaksRule { pod } => {
+                format!("the replacement of pod {} would break a scheduling rule", snapshot.pod_key(*pod))
+            }
+            Self::BlockedInTurn { pod } => {
+                format!("the replacement of pod {} would be refused at its turn", snapshot.pod_key(*pod))
+            }
+            Self::Receives => "receives pods of this plan".to_owned(),
+            Self::EnoughFreed => "enough nodes are freed without it".to_owned(),
+            Self::SizeLimit => "a plan with it would be too large for one object".to_owned(),
+        }
+    }
+}

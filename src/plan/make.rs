@@ -1,0 +1,113 @@
+//! The one entry of the planner.
+//!
+//! May import: snapshot, filter, fragmentation, plan
+
+use crate::filter::State;
+use crate::fragmentation::optimum::{BinClass, DEFAULT_EFFORT, ItemClass, optimum};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::NodeIdx;
+
+use super::drain::drain;
+use super::kept::Kept;
+use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report};
+use super::pending::reserve;
+use super::problem::{Problem, Role};
+use super::request::Request;
+use super::setup::setup;
+use super::types::Plan;
+
+/// Plans: which nodes to empty and where everything on them goes, and why the rest stays.
+///
+/// # Errors
+/// A sentence when the request can not be resolved against this cluster.
+pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
+    let Some(resource) = snapshot.resource_named(&request.resource) else {
+        return Err(format!("no node provides and no pod requests {}", request.resource));
+    };
+    let mut problem = setup(snapshot, request, resource);
+    let before = occupancy(&problem);
+    let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
+    let _reserved = reserve(snapshot, resource, &mut problem.nodes, &mut state);
+    let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
+    let upper_bound = candidates.min(before.occupied - before.optimum).max(0);
+    let outcome = if upper_bound > 0 { Some(drain(&problem, state)) } else { None };
+    let (best, rejected) = match outcome {
+        Some(outcome) => (outcome.plan, outcome.rejected),
+        None => (Plan::empty(resource), vec![None; snapshot.nodes.len()]),
+    };
+    let freed = i64::try_from(best.freed.len()).unwrap_or(i64::MAX);
+    let conclusion = conclude(&before, freed, request.min_improvement_percent);
+    let plan = if conclusion == Conclusion::Recommended { best } else { Plan::empty(resource) };
+    let report = Report {
+        before,
+        conclusion,
+        groups_in_scope: 0,
+        nodes_in_scope: 0,
+        upper_bound,
+        kept: kept(&problem, &plan, rejected),
+        unmovable: Vec::new(),
+        min_improvement_percent: request.min_improvement_percent,
+        warnings: Vec::new(),
+    };
+    Ok(Planned { plan, report })
+}
+
+fn count(problem: &Problem<'_>, which: impl Fn(Role) -> bool) -> i64 {
+    i64::try_from(problem.nodes.iter().filter(|n| which(n.role)).count()).unwrap_or(i64::MAX)
+}
+
+/// Improvement in percentage points is freed / providing; thresholds compare the exact fractions.
+fn conclude(before: &Occupancy, freed: i64, min_percent: i64) -> Conclusion {
+    if before.providing == 0 || before.occupied == 0 {
+        Conclusion::NotUsed
+    } else if before.occupied <= before.optimum {
+        Conclusion::NotFragmented
+    } else if freed >= 1 && i128::from(freed) * 100 >= i128::from(min_percent) * i128::from(before.providing)
+    {
+        Conclusion::Recommended
+    } else {
+        Conclusion::Insufficient { best: freed }
+    }
+}
+
+/// Why each occupied node that is not freed stays, by name.
+fn kept(problem: &Problem<'_>, plan: &Plan, mut rejected: Vec<Option<Kept>>) -> Vec<KeptNode> {
+    let mut freed = vec![false; problem.nodes.len()];
+    let mut receives = vec![false; problem.nodes.len()];
+    plan.freed.iter().for_each(|n| freed[n.at()] = true);
+    plan.moves.iter().for_each(|m| receives[m.to.at()] = true);
+    let mut kept = Vec::new();
+    for (at, facts) in problem.nodes.iter().enumerate() {
+        if freed[at] || facts.used == 0 {
+            continue;
+        }
+        let fallback = || if receives[at] { Kept::Receives } else { Kept::EnoughFreed };
+        let why = rejected[at].take().or_else(|| facts.kept.clone()).unwrap_or_else(fallback);
+        kept.push(KeptNode { node: NodeIdx::new(at), why });
+    }
+    kept
+}
+
+fn occupancy(problem: &Problem<'_>) -> Occupancy {
+    let snapshot = problem.snapshot;
+    let mut bins = Vec::new();
+    let mut items = Vec::new();
+    let mut occupied = 0;
+    for (at, facts) in problem.nodes.iter().enumerate() {
+        if facts.benefit <= 0 {
+            continue;
+        }
+        bins.push(BinClass { capacity: facts.benefit.max(facts.used), count: 1 });
+        occupied += u64::from(facts.used > 0);
+        let holders = snapshot.pods_on[at].iter().map(|&p| problem.cards(p)).filter(|&c| c > 0);
+        items.extend(holders.map(|size| ItemClass { size, count: 1 }));
+    }
+    let best = optimum(&items, &bins, occupied, DEFAULT_EFFORT);
+    let int = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    Occupancy {
+        providing: int(bins.len() as u64),
+        occupied: int(occupied),
+        optimum: int(best.nodes),
+        exact: best.exact,
+    }
+}

@@ -1,0 +1,167 @@
+//! Pods that wait: those that the scheduler could bind now get their room before anything moves.
+//!
+//! Highest priority first, then oldest, then name; the members of a gang together or not at all. A pod that could
+//! be bound takes, of all nodes that pass, one that stays occupied anyway with the least left, so that it costs the
+//! plan least; the scheduler may choose another, which the executor then sees. A Volcano pod with a nomination waits
+//! for its node, so it takes its room there even before it fits (kube's nominations are part of the Filters).
+//!
+//! May import: snapshot, filter, plan
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use crate::filter::{Incoming, Prepared, SchedulerRules, State};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{GroupIdx, NodeIdx, Phase, PodIdx, ResourceIdx, SpecIdx};
+
+use super::kept::Kept;
+use super::problem::{NodeFacts, Role};
+
+/// Room that a waiting pod gets first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The waiting pod.
+    pub pod: PodIdx,
+    /// Where it gets its room.
+    pub node: NodeIdx,
+}
+
+/// Takes the room of waiting pods out of `state` and `nodes`. A node that will hold a waiting pod of the resource
+/// is no longer a candidate.
+pub fn reserve(
+    snapshot: &Snapshot,
+    resource: ResourceIdx,
+    nodes: &mut [NodeFacts],
+    state: &mut State<'_>,
+) -> Vec<Reserved> {
+    let mut reserved = Vec::new();
+    let mut hopeless: FxHashSet<SpecIdx> = FxHashSet::default();
+    for turn in turns(snapshot) {
+        let start = (state.checkpoint(), reserved.len());
+        let mut missing = 0;
+        for &pod in &turn.pods {
+            let spec = snapshot.pod(pod).spec;
+            let node =
+                if hopeless.contains(&spec) { None } else { room_for(snapshot, resource, nodes, state, pod) };
+            let Some(node) = node else {
+                // Room only shrinks here, so what did not fit does not fit later, unless rules on other pods decide.
+                if Prepared::new(state, Incoming::pending(snapshot, pod)).is_plain() {
+                    hopeless.insert(spec);
+                }
+                missing += 1;
+                continue;
+            };
+            state.place(Incoming::pending(snapshot, pod), node);
+            take(snapshot, resource, nodes, pod, node);
+            reserved.push(Reserved { pod, node });
+        }
+        let coming = i64::try_from(turn.pods.len() - missing).unwrap_or(i64::MAX);
+        if coming < turn.needed {
+            state.rollback(start.0);
+            for r in reserved.drain(start.1..).rev() {
+                give_back(snapshot, resource, nodes, r.pod, r.node);
+            }
+        }
+    }
+    for r in &reserved {
+        if snapshot.requests(snapshot.spec_of(r.pod).requests).get(resource) > 0 {
+            let facts = &mut nodes[r.node.at()];
+            if matches!(facts.role, Role::Candidate | Role::OnlyCandidate) {
+                facts.role = if facts.role == Role::Candidate { Role::Stays } else { Role::Out };
+                facts.kept = Some(Kept::PendingPod { pod: r.pod });
+            }
+        }
+    }
+    reserved
+}
+
+/// Pods that come together, and how many of them have to.
+struct Turn {
+    pods: Vec<PodIdx>,
+    needed: i64,
+}
+
+fn turns(snapshot: &Snapshot) -> Vec<Turn> {
+    let mut waiting: Vec<PodIdx> =
+        (0..snapshot.pods.len()).map(PodIdx::new).filter(|&p| waits(snapshot, p)).collect();
+    waiting.sort_by_key(|&p| {
+        let pod = snapshot.pod(p);
+        let age = if pod.created == 0 { i64::MAX } else { pod.created };
+        (Reverse(snapshot.spec_of(p).priority), age, p)
+    });
+    let mut seen: FxHashSet<GroupIdx> = FxHashSet::default();
+    let mut turns = Vec::new();
+    for &pod in &waiting {
+        match snapshot.pod(pod).group {
+            None => turns.push(Turn { pods: vec![pod], needed: 1 }),
+            Some(group) if seen.insert(group) => {
+                let pods =
+                    waiting.iter().copied().filter(|&p| snapshot.pod(p).group == Some(group)).collect();
+                let facts = &snapshot.groups[group.at()];
+                let ready = facts.pods.iter().filter(|&&p| {
+                    let pod = snapshot.pod(p);
+                    pod.phase == Phase::Succeeded || (pod.stands() && !pod.terminating)
+                });
+                let ready = i64::try_from(ready.count()).unwrap_or(i64::MAX);
+                turns.push(Turn { pods, needed: (facts.min_member - ready).max(0) });
+            }
+            Some(_) => {}
+        }
+    }
+    turns
+}
+
+/// Not bound, not gated, not leaving: its scheduler tries it.
+fn waits(snapshot: &Snapshot, pod: PodIdx) -> bool {
+    let p = snapshot.pod(pod);
+    p.node.is_none()
+        && !p.lost
+        && p.phase == Phase::Pending
+        && !p.terminating
+        && snapshot.spec_of(pod).gates.is_empty()
+        && !snapshot.candidates.contains(&pod)
+}
+
+fn room_for(
+    snapshot: &Snapshot,
+    resource: ResourceIdx,
+    nodes: &[NodeFacts],
+    state: &State<'_>,
+    pod: PodIdx,
+) -> Option<NodeIdx> {
+    let spec = snapshot.pod(pod).spec;
+    let rules = state.rules_of(spec)?;
+    let prepared = Prepared::new(state, Incoming::pending(snapshot, pod));
+    if let Some(node) = snapshot.pod(pod).nominated
+        && (rules == SchedulerRules::Volcano || prepared.fits(node))
+    {
+        return Some(node);
+    }
+    let need = snapshot.requests(snapshot.spec(spec).requests).get(resource);
+    let order = |node: NodeIdx| {
+        let facts = &nodes[node.at()];
+        let kind = match facts.role {
+            Role::Stays => 0,
+            Role::Out if facts.used > 0 => 1,
+            Role::Candidate | Role::OnlyCandidate => 2,
+            Role::Out => 3,
+        };
+        (kind, facts.free - need, node)
+    };
+    (0..nodes.len()).map(NodeIdx::new).filter(|&node| prepared.fits(node)).min_by_key(|&node| order(node))
+}
+
+fn take(snapshot: &Snapshot, resource: ResourceIdx, nodes: &mut [NodeFacts], pod: PodIdx, node: NodeIdx) {
+    nodes[node.at()].free -= snapshot.requests(snapshot.spec_of(pod).requests).get(resource);
+}
+
+fn give_back(
+    snapshot: &Snapshot,
+    resource: ResourceIdx,
+    nodes: &mut [NodeFacts],
+    pod: PodIdx,
+    node: NodeIdx,
+) {
+    nodes[node.at()].free += snapshot.requests(snapshot.spec_of(pod).requests).get(resource);
+}

@@ -1,0 +1,197 @@
+//! The status of a run, from a plan and its report: the same bytes offline, in the controller and in a file.
+//!
+//! May import: snapshot, plan, api
+
+use std::collections::BTreeMap;
+
+use crate::api::{
+    Condition, ConditionStatus, ConditionType, Disruption, ExactRate, MovedPod, Owner, Plan as ApiPlan,
+    PlanMove, PlanSummary, Reason, RepackRunStatus, ResolvedScope, UnmovableCount,
+};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::GroupIdx;
+
+use super::outcome::{Conclusion, Planned, plan_id};
+use super::types::Move;
+
+/// How many reasons the summary lists.
+const TOP_REASONS: usize = 5;
+
+/// `.status.plan` of a run.
+pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
+    let (plan, report) = (&planned.plan, &planned.report);
+    let freed = count(plan.freed.len());
+    let (before, after) = report.excess(freed);
+    let rate = |excess| ExactRate::new(excess, report.before.providing);
+    let mut freed_nodes: Vec<String> = plan.freed.iter().map(|&n| snapshot.node_name(n).to_owned()).collect();
+    freed_nodes.sort_unstable();
+    let cost = plan.disruption;
+    ApiPlan {
+        id: plan_id(snapshot, plan),
+        limited_by_size: false,
+        summary: PlanSummary {
+            frag_before_percent: rate(before).whole_percent(),
+            frag_after_percent: rate(after).whole_percent(),
+            freed_node_count: freed,
+            moved_card_count: cost.moved_cards,
+            resolved_scope: ResolvedScope {
+                pod_group_count: report.groups_in_scope,
+                node_count: report.nodes_in_scope,
+            },
+            frag_before_exact: rate(before),
+            frag_after_exact: rate(after),
+            freeable_upper_bound: Some(report.upper_bound),
+            optimal_occupied_nodes: report.before.optimum,
+            optimum_exact: report.before.exact,
+            disruption: Disruption {
+                affected_pod_groups: cost.affected_groups,
+                gang_breaches: cost.breached_groups,
+                damaged_cards: cost.damaged_cards,
+                moved_cards: cost.moved_cards,
+                moved_pods: cost.moved_pods,
+            },
+            unmovable: report
+                .unmovable
+                .iter()
+                .take(TOP_REASONS)
+                .map(|u| UnmovableCount { reason: u.code.to_owned(), pod_count: u.pods, card_count: u.cards })
+                .collect(),
+        },
+        moves: api_moves(snapshot, planned),
+        freed_nodes,
+    }
+}
+
+/// Moves by group, groups by namespace and name, pods by name.
+fn api_moves(snapshot: &Snapshot, planned: &Planned) -> Vec<PlanMove> {
+    let mut by_group: BTreeMap<GroupIdx, Vec<&Move>> = BTreeMap::new();
+    for m in &planned.plan.moves {
+        if let Some(group) = snapshot.pod(m.pod).group {
+            by_group.entry(group).or_default().push(m);
+        }
+    }
+    by_group
+        .into_iter()
+        .map(|(group, mut moves)| {
+            moves.sort_by_key(|m| m.pod);
+            let cards = |m: &Move| snapshot.charged(m.pod, planned.plan.resource);
+            let facts = &snapshot.groups[group.at()];
+            PlanMove {
+                namespace: snapshot.namespace_name(facts.namespace).to_owned(),
+                pod_group_name: snapshot.text(facts.name).to_owned(),
+                owner: facts.owner.map(|owner| {
+                    let owner = &snapshot.owners[owner.at()];
+                    Owner {
+                        api_version: snapshot.text(owner.api_version).to_owned(),
+                        kind: snapshot.text(owner.kind).to_owned(),
+                        name: snapshot.text(owner.name).to_owned(),
+                    }
+                }),
+                cards: moves.iter().map(|m| cards(m)).sum(),
+                pods: moves
+                    .iter()
+                    .map(|m| MovedPod {
+                        name: snapshot.pod_name(m.pod).to_owned(),
+                        from_node: snapshot.node_name(m.from).to_owned(),
+                        to_node: snapshot.node_name(m.to).to_owned(),
+                        cards: cards(m),
+                        cascade: m.cascade,
+                    })
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// The terminal status of a dry run. Times are left to whoever has a clock.
+pub fn dry_run_status(snapshot: &Snapshot, planned: &Planned) -> RepackRunStatus {
+    let plan = api_plan(snapshot, planned);
+    let reason = match planned.report.conclusion {
+        Conclusion::Recommended => Reason::RepackRecommended,
+        Conclusion::NotFragmented | Conclusion::NotUsed => Reason::NoFragmentation,
+        Conclusion::Insufficient { .. } => Reason::InsufficientImprovement,
+    };
+    let message = message(snapshot, planned, &plan);
+    let condition = |kind, status| Condition {
+        kind,
+        status,
+        observed_generation: None,
+        last_transition_time: None,
+        reason,
+        message: message.clone(),
+    };
+    RepackRunStatus {
+        phase: reason.phase(),
+        conditions: vec![
+            condition(ConditionType::Progressing, ConditionStatus::False),
+            condition(ConditionType::Complete, ConditionStatus::True),
+        ],
+        message: message.clone(),
+        start_time: None,
+        completion_time: None,
+        execution_deadline: None,
+        plan: Some(plan),
+        result: None,
+        relocations: None,
+    }
+}
+
+/// The outcome in a sentence, with whole percent as the guides have them.
+fn message(snapshot: &Snapshot, planned: &Planned, plan: &ApiPlan) -> String {
+    let resource = snapshot.resource_name(planned.plan.resource);
+    let (summary, report) = (&plan.summary, &planned.report);
+    let before = summary.frag_before_percent;
+    match report.conclusion {
+        Conclusion::Recommended => format!(
+            "Repack evaluated for {resource}: moving {} in {} of {} would free {} [{}]; cluster fragmentation would \
+             change from {before}% to {}%.",
+            amount(summary.moved_card_count, "card"),
+            amount(summary.disruption.moved_pods, "Pod"),
+            amount(summary.disruption.affected_pod_groups, "PodGroup"),
+            amount(summary.freed_node_count, "node"),
+            name_some(&plan.freed_nodes),
+            summary.frag_after_percent,
+        ),
+        Conclusion::NotFragmented => format!(
+            "No repack needed for {resource}: {} occupied, as few as can hold what is running; cluster fragmentation \
+             is {before}%.",
+            amount(report.before.occupied, "node"),
+        ),
+        Conclusion::NotUsed => {
+            let what = if report.before.providing == 0 { "provides" } else { "uses" };
+            format!("No repack needed for {resource}: nothing {what} it.")
+        }
+        Conclusion::Insufficient { best } => {
+            let asked = report.min_improvement_percent;
+            let reach = crate::api::one_decimal(best, report.before.providing);
+            let wanted = if asked > 0 {
+                format!("at least {asked} percentage points were asked for")
+            } else {
+                "at least one node has to become free".to_owned()
+            };
+            format!(
+                "No repack recommended for {resource}: within scope and budgets the best plan frees {} \
+                 ({reach} percentage points), {wanted}; cluster fragmentation stays at {before}%.",
+                amount(best, "node"),
+            )
+        }
+    }
+}
+
+/// How many nodes a sentence names before it counts the rest.
+const NAMED_NODES: usize = 20;
+
+fn name_some(nodes: &[String]) -> String {
+    match nodes.len().checked_sub(NAMED_NODES) {
+        Some(rest) if rest > 0 => format!("{} and {rest} more", nodes[..NAMED_NODES].join(", ")),
+        _ => nodes.join(", "),
+    }
+}
+
+fn amount(n: i64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
