@@ -99,3 +99,173 @@ impl Terms<'_> {
         if met || first() { Ok(()) } else { fail(Detail::AffinityUnmet) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Incoming;
+    use crate::filter::kube::testing::{
+        Expect, Fail, Pass, Unresolvable, candidate, cluster, node, pod, pod_in, says, table, terminating,
+    };
+
+    const NAME: PluginName = PluginName::InterPodAffinity;
+
+    fn nodes() -> Vec<String> {
+        let host = |n: &str, zone: &str| node(n, &format!("zone: {zone}, kubernetes.io/hostname: {n}"), "");
+        vec![host("a1", "a"), host("a2", "a"), host("b1", "b"), node("bare", "", "")]
+    }
+
+    fn term(app: &str, key: &str) -> String {
+        format!("{{labelSelector: {{matchLabels: {{app: {app}}}}}, topologyKey: {key}}}")
+    }
+
+    fn required(kind: &str, terms: &[String]) -> String {
+        format!(
+            "affinity: {{{kind}: {{requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}}",
+            terms.join(", ")
+        )
+    }
+
+    fn attracts(terms: &[String]) -> String {
+        required("podAffinity", terms)
+    }
+
+    fn repels(terms: &[String]) -> String {
+        required("podAntiAffinity", terms)
+    }
+
+    fn at(node: &str, name: &str, labels: &str, spec: &str) -> String {
+        let comma = if spec.is_empty() { "" } else { ", " };
+        pod(name, labels, &format!("nodeName: {node}{comma}{spec}"))
+    }
+
+    fn line<'a>(
+        number: &'a str,
+        others: &[String],
+        incoming: String,
+        node: &'a str,
+        expected: Expect,
+    ) -> (&'a str, Vec<String>, String, &'a str, Expect) {
+        (number, [nodes(), others.to_vec()].concat(), incoming, node, expected)
+    }
+
+    const HOST: &str = "kubernetes.io/hostname";
+
+    #[test]
+    fn affinity_as_in_the_rulebook() {
+        let db = term("db", "zone");
+        let new = |terms: &[String]| pod("new", "", &attracts(terms));
+        let own = || pod("new", "app: db", &attracts(&[term("db", "zone")]));
+        let (in_a, in_b) = (at("a1", "db", "app: db", ""), at("b1", "db", "app: db", ""));
+        let cache = at("a2", "cache", "app: cache", "");
+        let lines = [
+            line("I1", &[in_a.clone()], new(&[db.clone()]), "b1", Unresolvable),
+            line("I1, other zone", &[in_a.clone()], new(&[db.clone()]), "a2", Pass),
+            line("I2", &[in_a, cache], new(&[db, term("cache", "zone")]), "a1", Unresolvable),
+            line("I3", &[], own(), "a1", Pass),
+            line("I4", &[], own(), "bare", Unresolvable),
+            line("I5", &[in_b], own(), "a1", Unresolvable),
+        ];
+        table(NAME, &lines);
+    }
+
+    #[test]
+    fn anti_affinity_as_in_the_rulebook() {
+        let web = |node: &str| at(node, "web", "app: web", "");
+        let new = |terms: &[String]| pod("new", "", &repels(terms));
+        let everywhere = format!(
+            "{{labelSelector: {{matchLabels: {{app: web}}}}, namespaceSelector: {{}}, topologyKey: {HOST}}}"
+        );
+        let of_revision = format!(
+            "{{labelSelector: {{matchLabels: {{app: web}}, matchExpressions: \
+             [{{key: pod-template-hash, operator: In, values: [bbb]}}]}}, topologyKey: {HOST}}}"
+        );
+        let foreign = pod_in("other", "web", "app: web", "nodeName: a1");
+        let lines = [
+            line("I7", &[web("bare")], new(&[term("web", HOST)]), "bare", Pass),
+            line(
+                "I8",
+                &[at("a1", "lonely", "", &repels(&[term("web", "zone")]))],
+                pod("new", "app: web", ""),
+                "a2",
+                Fail,
+            ),
+            line(
+                "I8, other zone",
+                &[at("a1", "lonely", "", &repels(&[term("web", "zone")]))],
+                pod("new", "app: web", ""),
+                "b1",
+                Pass,
+            ),
+            line(
+                "I9",
+                &[terminating(&web("a1"))],
+                pod("new", "app: web", &repels(&[term("web", "zone")])),
+                "a2",
+                Fail,
+            ),
+            line("I10", &[foreign.clone()], new(&[everywhere]), "a1", Fail),
+            line("I10, own namespace", &[foreign], new(&[term("web", HOST)]), "a1", Pass),
+            line("I11", &[web("a1")], new(&[format!("{{topologyKey: {HOST}}}")]), "a1", Pass),
+            line(
+                "I12",
+                &[at("a1", "web", "app: web, pod-template-hash: aaa", "")],
+                new(&[of_revision]),
+                "a1",
+                Pass,
+            ),
+        ];
+        table(NAME, &lines);
+    }
+
+    #[test]
+    fn i6_the_first_pod_rule_returns_only_when_the_last_pod_is_gone() {
+        let only = at("b1", "db", "app: db", &attracts(&[term("db", "zone")]));
+        let snapshot = cluster(&[nodes(), vec![only]].concat(), &pod("other", "", ""));
+        let victim = snapshot.pods_on[snapshot.node_named("b1").unwrap().at()][0];
+        let incoming = Incoming::replacement(&snapshot, victim);
+        let mut state = State::live(&snapshot);
+        let before = state.checkpoint();
+        state.terminate(victim);
+        assert_eq!(says(&state, NAME, incoming, "a1"), Unresolvable);
+        state.rollback(before);
+        state.remove(victim);
+        assert_eq!(says(&state, NAME, incoming, "a1"), Pass);
+    }
+
+    #[test]
+    fn i13_two_planned_replacements_keep_each_other_away() {
+        let lonely = |name: &str, node: &str| at(node, name, "app: web", &repels(&[term("web", HOST)]));
+        let snapshot =
+            cluster(&[nodes(), vec![lonely("x", "a2"), lonely("y", "b1")]].concat(), &pod("other", "", ""));
+        let victim = |node: &str| snapshot.pods_on[snapshot.node_named(node).unwrap().at()][0];
+        let (x, y) = (victim("a2"), victim("b1"));
+        let mut state = State::live(&snapshot);
+        state.remove(x);
+        state.remove(y);
+        let a1 = snapshot.node_named("a1").unwrap();
+        assert_eq!(says(&state, NAME, Incoming::replacement(&snapshot, x), "a1"), Pass);
+        state.place(Incoming::replacement(&snapshot, x), a1);
+        assert_eq!(says(&state, NAME, Incoming::replacement(&snapshot, y), "a1"), Fail);
+        assert_eq!(says(&state, NAME, Incoming::replacement(&snapshot, y), "a2"), Pass);
+    }
+
+    #[test]
+    fn up_to_1_36_a_selector_of_absence_reaches_every_namespace() {
+        let not_test = "{labelSelector: {}, namespaceSelector: {matchExpressions: \
+                        [{key: stage, operator: NotIn, values: [test]}]}, topologyKey: zone}";
+        let namespace =
+            "{apiVersion: v1, kind: Namespace, metadata: {name: lab, labels: {stage: test}}}".to_owned();
+        let objects = [nodes(), vec![namespace, pod_in("lab", "p", "", "nodeName: a1")]].concat();
+        let snapshot = cluster(&objects, &pod("new", "", &repels(&[not_test.to_owned()])));
+        let state = State::live(&snapshot);
+        let a1 = snapshot.node_named("a1").unwrap();
+        let context = Context { state: &state, incoming: candidate(&snapshot) };
+        let passes = |fault| match InterPodAffinity(fault).pre_filter(context) {
+            PreFilter::Check(check) => check.check(Visit::plain(a1)).is_ok(),
+            _ => unreachable!("the pod has a term"),
+        };
+        assert!(passes(NamespaceFault::Fixed));
+        assert!(!passes(NamespaceFault::Present));
+    }
+}

@@ -72,3 +72,95 @@ fn named(pod: &NodeRules) -> Option<Vec<Sym>> {
     names.dedup();
     (!terms.is_empty()).then_some(names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{Expect, Pass, Unresolvable, node, pod, table};
+
+    fn line<'a>(
+        number: &'a str,
+        labels: &str,
+        spec: &str,
+        expected: Expect,
+    ) -> (&'a str, Vec<String>, String, &'a str, Expect) {
+        (number, vec![node("n1", labels, "")], pod("new", "", spec), "n1", expected)
+    }
+
+    fn terms(terms: &[&str]) -> String {
+        let terms: Vec<_> = terms.iter().map(|t| format!("{{{t}}}")).collect();
+        format!(
+            "affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{}]}}}}}}",
+            terms.join(", ")
+        )
+    }
+
+    fn labels(requirements: &[(&str, &str, &str)]) -> String {
+        let list: Vec<_> = requirements
+            .iter()
+            .map(|(key, op, values)| format!("{{key: {key}, operator: {op}, values: [{values}]}}"))
+            .collect();
+        format!("matchExpressions: [{}]", list.join(", "))
+    }
+
+    #[test]
+    fn selectors_as_in_the_rulebook() {
+        let zone_a = labels(&[("zone", "In", "a")]);
+        let newer = terms(&[&labels(&[("gen", "Gt", "'5'")])]);
+        let name = |n: &str| format!("matchFields: [{{key: metadata.name, operator: In, values: [{n}]}}]");
+        let lines = [
+            line("A1", "zone: b", "nodeSelector: {zone: a}", Unresolvable),
+            line("A2", "zone: b, disk: ssd", &terms(&[&zone_a, &labels(&[("disk", "In", "ssd")])]), Pass),
+            line(
+                "A3",
+                "zone: a, disk: hdd",
+                &terms(&[&labels(&[("zone", "In", "a"), ("disk", "In", "ssd")])]),
+                Unresolvable,
+            ),
+            line("A4", "", &terms(&[&labels(&[("zone", "NotIn", "a")])]), Pass),
+            line("A5", "gen: '6'", &newer, Pass),
+            line("A5", "gen: '5'", &newer, Unresolvable),
+            line("A5", "gen: '6.0'", &newer, Unresolvable),
+            line("A5", "", &newer, Unresolvable),
+            line("A6", "zone: a", &terms(&[&labels(&[("gen", "Gt", "'6', '7'")]), &zone_a]), Pass),
+            line("A7", "zone: a", &terms(&["", &labels(&[("zone", "In", "b")])]), Unresolvable),
+            line(
+                "A8",
+                "kubernetes.io/hostname: host-1",
+                "nodeSelector: {kubernetes.io/hostname: n1}",
+                Unresolvable,
+            ),
+            line("A9", "", &terms(&[&name("n1")]), Pass),
+            line("A9, another node", "", &terms(&[&name("n2")]), Unresolvable),
+            line(
+                "A10",
+                "pool: x",
+                &format!("nodeSelector: {{pool: x}}, {}", terms(&[&labels(&[("pool", "NotIn", "x")])])),
+                Unresolvable,
+            ),
+            line("no terms", "zone: a", &terms(&[]), Unresolvable),
+        ];
+        table(PluginName::NodeAffinity, &lines);
+    }
+
+    #[test]
+    fn names_inside_a_term_intersect_and_terms_unite() {
+        let field = |n: &str| format!("{{key: metadata.name, operator: In, values: [{n}]}}");
+        let of = |terms_text: &[&str]| {
+            let snapshot = crate::filter::kube::testing::cluster(&[], &pod("new", "", &terms(terms_text)));
+            let names = named(&snapshot.node_rules[0])?;
+            let mut names: Vec<_> = names.into_iter().map(|n| snapshot.text(n).to_owned()).collect();
+            names.sort();
+            Some(names)
+        };
+        let (n1, n2) = (field("n1"), field("n2"));
+        let (one, two) = (format!("matchFields: [{n1}]"), format!("matchFields: [{n2}]"));
+        assert_eq!(of(&[&one, &two]), Some(vec!["n1".to_owned(), "n2".to_owned()]));
+        assert_eq!(of(&[&format!("matchFields: [{n1}, {n2}]")]), Some(vec![]));
+        assert_eq!(
+            of(&[&one, &labels(&[("zone", "In", "a")])]),
+            None,
+            "a term without a name may be anywhere"
+        );
+    }
+}

@@ -40,3 +40,21 @@ fn rule(_: &Snapshot, pod: &NodeRules, node: &Node) -> Result<(), Failure> {
     }
     Err(Failure { plugin: PluginName::NodeName, code: Code::Unresolvable, detail: Detail::OtherNode })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{Pass, Unresolvable, node, pod, table};
+
+    #[test]
+    fn a_named_node_is_the_only_one_and_need_not_exist() {
+        let nodes = || vec![node("n1", "", ""), node("n2", "", "")];
+        let lines = [
+            ("no name", nodes(), pod("new", "", ""), "n1", Pass),
+            ("this node", nodes(), pod("new", "", "nodeName: n1"), "n1", Pass),
+            ("another node", nodes(), pod("new", "", "nodeName: n1"), "n2", Unresolvable),
+            ("no such node", nodes(), pod("new", "", "nodeName: n9"), "n1", Unresolvable),
+        ];
+        table(PluginName::NodeName, &lines);
+    }
+}

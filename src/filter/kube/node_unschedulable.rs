@@ -47,3 +47,24 @@ fn rule(snapshot: &Snapshot, pod: &NodeRules, node: &Node) -> Result<(), Failure
     }
     Err(Failure { plugin: PluginName::NodeUnschedulable, code: Code::Unresolvable, detail: Detail::Cordoned })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{Pass, Unresolvable, node, pod, table};
+
+    #[test]
+    fn the_field_decides_and_a_toleration_of_its_taint_helps() {
+        let cordoned = || vec![node("n1", "", "unschedulable: true")];
+        let tolerant = |t: &str| pod("new", "", &format!("tolerations: [{t}]"));
+        let exists = "{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}";
+        let other = "{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoExecute}";
+        let lines = [
+            ("T9", cordoned(), pod("new", "", ""), "n1", Unresolvable),
+            ("T10", cordoned(), tolerant(exists), "n1", Pass),
+            ("T10, another effect", cordoned(), tolerant(other), "n1", Unresolvable),
+            ("T10, every key", cordoned(), tolerant("{operator: Exists}"), "n1", Pass),
+        ];
+        table(PluginName::NodeUnschedulable, &lines);
+    }
+}

@@ -44,6 +44,16 @@ pub fn pod_in(namespace: &str, name: &str, labels: &str, spec: &str) -> String {
     )
 }
 
+/// The pod with a deletionTimestamp.
+pub fn terminating(pod: &str) -> String {
+    pod.replacen("metadata: {", "metadata: {deletionTimestamp: '2026-01-02T03:04:05Z', ", 1)
+}
+
+/// The pod with a status.
+pub fn with_status(pod: &str, status: &str) -> String {
+    format!("{}, status: {{{status}}}}}", pod.strip_suffix('}').unwrap())
+}
+
 /// A container that asks for `requests`.
 pub fn asks(requests: &str) -> String {
     format!("containers: [{{name: c, resources: {{requests: {{{requests}}}}}}}]")
