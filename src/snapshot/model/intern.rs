@@ -8,17 +8,37 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::ids::Sym;
 
-/// All strings of a snapshot, each stored once.
+/// All strings of a snapshot, each stored once, in one piece of memory.
+///
+/// Most of the time of reading goes into looking strings up, and there into cache misses. The index therefore holds
+/// a part of each hash beside the symbol: a look-up touches one slot and, when it hits, one text.
 #[derive(Clone, Debug)]
 pub struct Symbols {
-    texts: Vec<Box<str>>,
-    index: FxHashMap<Box<str>, Sym>,
+    /// The texts, one after another.
+    texts: String,
+    /// Where each text ends; it starts where the one before ends.
+    ends: Vec<usize>,
+    /// Open addressing; the length is a power of two and at most three quarters are used.
+    slots: Vec<Slot>,
 }
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    /// The symbol, or [`FREE`].
+    sym: u32,
+}
+
+const FREE: u32 = u32::MAX;
 
 impl Default for Symbols {
     fn default() -> Self {
-        let mut symbols = Self { texts: Vec::new(), index: FxHashMap::default() };
-        symbols.intern("");
+        let mut symbols = Self {
+            texts: String::new(),
+            ends: Vec::new(),
+            slots: vec![Slot { hash: 0, sym: FREE }; 1 << 10],
+        };
+        symbols.add("", symbols.free_slot(hash("")), hash(""));
         symbols
     }
 }
@@ -26,24 +46,74 @@ impl Default for Symbols {
 impl Symbols {
     /// The symbol of `text`, made when new.
     pub fn intern(&mut self, text: &str) -> Sym {
-        if let Some(&sym) = self.index.get(text) {
-            return sym;
+        if text.is_empty() {
+            return Sym::EMPTY;
         }
-        let sym = Sym::new(self.texts.len());
-        self.texts.push(text.into());
-        self.index.insert(text.into(), sym);
-        sym
+        let hash = hash(text);
+        match self.look_up(text, hash) {
+            Ok(sym) => sym,
+            Err(slot) => self.add(text, slot, hash),
+        }
     }
 
     /// The symbol of `text`, if the snapshot contains it anywhere.
     pub fn find(&self, text: &str) -> Option<Sym> {
-        self.index.get(text).copied()
+        self.look_up(text, hash(text)).ok()
     }
 
     /// The text of a symbol.
     pub fn text(&self, sym: Sym) -> &str {
-        &self.texts[sym.at()]
+        let start = if sym.at() == 0 { 0 } else { self.ends[sym.at() - 1] };
+        &self.texts[start..self.ends[sym.at()]]
     }
+
+    /// The symbol, or the free slot where it belongs.
+    fn look_up(&self, text: &str, hash: u32) -> Result<Sym, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.sym == FREE {
+                return Err(at);
+            }
+            let sym = Sym(slot.sym);
+            if slot.hash == hash && self.text(sym) == text {
+                return Ok(sym);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn free_slot(&self, hash: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].sym != FREE {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn add(&mut self, text: &str, slot: usize, hash: u32) -> Sym {
+        let sym = Sym::new(self.ends.len());
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len());
+        self.slots[slot] = Slot { hash, sym: sym.0 };
+        if self.ends.len() * 4 > self.slots.len() * 3 {
+            let old = std::mem::take(&mut self.slots);
+            self.slots = vec![Slot { hash: 0, sym: FREE }; old.len() * 2];
+            for used in old.into_iter().filter(|slot| slot.sym != FREE) {
+                let at = self.free_slot(used.hash);
+                self.slots[at] = used;
+            }
+        }
+        sym
+    }
+}
+
+/// The lower half of the hash, which is mixed best.
+fn hash(text: &str) -> u32 {
+    let [a, b, c, d, ..] = FxBuildHasher.hash_one(text).to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 /// Distinct values in order of first appearance.
@@ -86,5 +156,26 @@ impl<T: Hash + Eq> Distinct<T> {
     /// The values so far.
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_stable_while_the_index_grows() {
+        let mut symbols = Symbols::default();
+        let texts: Vec<String> = (0..5_000).map(|n| format!("text-{n}")).collect();
+        let syms: Vec<Sym> = texts.iter().map(|t| symbols.intern(t)).collect();
+        for (text, &sym) in texts.iter().zip(&syms) {
+            assert_eq!(symbols.intern(text), sym);
+            assert_eq!((symbols.text(sym), symbols.find(text)), (&**text, Some(sym)));
+        }
+        assert_eq!(
+            (symbols.intern(""), symbols.find(""), symbols.text(Sym::EMPTY)),
+            (Sym::EMPTY, Some(Sym::EMPTY), "")
+        );
+        assert_eq!(symbols.find("text"), None);
     }
 }

@@ -78,18 +78,23 @@ impl<R: Read> Window<R> {
         let want = BLOCK.max(waiting) as u64;
         let got = self.reader.by_ref().take(want).read_to_end(&mut bytes).map_err(Fault::Io)?;
         self.ended = (got as u64) < want;
-        if let Err(error) = std::str::from_utf8(&bytes) {
-            let cut_off = error.error_len().is_none() && !self.ended;
-            let carry = bytes.split_off(error.valid_up_to());
-            if !cut_off {
-                self.pos = bytes.len();
-                self.text = String::from_utf8(bytes).unwrap_or_default();
-                return Err(Fault::NotText);
+        let broken = match String::from_utf8(bytes) {
+            Ok(text) => {
+                self.text = text;
+                return Ok(());
             }
-            self.carry = carry;
+            Err(broken) => broken,
+        };
+        let error = broken.utf8_error();
+        let mut bytes = broken.into_bytes();
+        let rest = bytes.split_off(error.valid_up_to());
+        self.text = String::from_utf8(bytes).unwrap_or_default();
+        if error.error_len().is_none() && !self.ended {
+            self.carry = rest;
+            return Ok(());
         }
-        self.text = String::from_utf8(bytes).map_err(|_| Fault::NotText)?;
-        Ok(())
+        self.pos = self.text.len();
+        Err(Fault::NotText)
     }
 
     /// The next byte that is no blank, without using it; `None` at the end.
@@ -141,8 +146,11 @@ impl<R: Read> Window<R> {
 
     fn forget(&mut self) {
         let used = &self.text.as_bytes()[..self.pos];
-        self.lines_before += count_lines(used);
-        self.column_before = match used.iter().rposition(|&b| b == b'\n') {
+        let lines = count_lines(used);
+        self.lines_before += lines;
+        // Large files often are a single line, so the search for a line break is worth avoiding.
+        let last_break = if lines > 0 { used.iter().rposition(|&b| b == b'\n') } else { None };
+        self.column_before = match last_break {
             Some(at) => (used.len() - at - 1) as u64,
             None => self.column_before + used.len() as u64,
         };
@@ -152,9 +160,9 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// Number of line breaks. Blocks of at most 255 bytes keep the sums in bytes, which compilers vectorise.
+/// Number of line breaks. Blocks of less than 256 bytes keep the sums in bytes, which compilers vectorise.
 fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.chunks(255).map(|c| u64::from(c.iter().map(|&b| u8::from(b == b'\n')).sum::<u8>())).sum()
+    bytes.chunks(192).map(|c| u64::from(c.iter().map(|&b| u8::from(b == b'\n')).sum::<u8>())).sum()
 }
 
 #[cfg(test)]
