@@ -208,3 +208,83 @@ impl PreFilter<'_> {
 fn left_out(plugin: &dyn Plugin) -> Failure {
     Failure { plugin: plugin.name(), code: Code::Unresolvable, detail: Detail::OtherNode }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{asks, candidate, cluster, node, node_with, pod};
+    use crate::filter::{PluginName, State};
+
+    fn first(verdict: Verdict) -> Option<PluginName> {
+        match verdict {
+            Verdict::Pass => None,
+            Verdict::Wait(failure) | Verdict::Fail(failure) => Some(failure.plugin),
+        }
+    }
+
+    #[test]
+    fn the_first_plugin_in_kubes_order_is_reported_and_all_are_explained() {
+        let full = node_with(
+            "n1",
+            "",
+            "unschedulable: true, taints: [{key: t, effect: NoSchedule}]",
+            "cpu: 1, pods: 9",
+        );
+        let snapshot =
+            cluster(&[full], &pod("new", "", &format!("nodeSelector: {{zone: a}}, {}", asks("cpu: 2"))));
+        let state = State::live(&snapshot);
+        let (incoming, n1) = (candidate(&snapshot), NodeIdx(0));
+        assert_eq!(first(evaluate(&state, incoming, n1)), Some(PluginName::NodeUnschedulable));
+        let all: Vec<_> = explain(&state, incoming, n1).iter().map(|f| f.plugin).collect();
+        assert_eq!(
+            all,
+            [
+                PluginName::NodeUnschedulable,
+                PluginName::TaintToleration,
+                PluginName::NodeAffinity,
+                PluginName::NodeResourcesFit
+            ]
+        );
+    }
+
+    #[test]
+    fn a_plugin_that_names_the_nodes_is_reported_before_any_other() {
+        let cordoned = node("n2", "", "unschedulable: true");
+        let snapshot = cluster(&[node("n1", "", ""), cordoned], &pod("new", "", "nodeName: n1"));
+        let state = State::live(&snapshot);
+        let verdict = evaluate(&state, candidate(&snapshot), NodeIdx(1));
+        assert_eq!(first(verdict), Some(PluginName::NodeName));
+    }
+
+    #[test]
+    fn f96_thousands_of_pods_that_repel_each_other_are_planned_one_by_one() {
+        let repels = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: \
+                      [{labelSelector: {matchLabels: {app: web}}, topologyKey: host}]}}";
+        let nodes: Vec<_> = (0..60).map(|n| node(&format!("n{n:02}"), &format!("host: h{n}"), "")).collect();
+        let snapshot = cluster(&nodes, &pod("new", "app: web", repels));
+        let mut state = State::live(&snapshot);
+        let incoming = Incoming { pod: None, ..candidate(&snapshot) };
+        for at in 0..60 {
+            let fitting = |state: &State<'_>| {
+                let prepared = Prepared::new(state, incoming);
+                (0..60).map(NodeIdx::new).filter(|&n| prepared.fits(n)).collect::<Vec<_>>()
+            };
+            let free = fitting(&state);
+            assert_eq!(free, (at..60).map(NodeIdx::new).collect::<Vec<_>>());
+            state.place(incoming, free[0]);
+        }
+    }
+
+    #[test]
+    fn pods_that_nothing_but_amounts_concerns_take_the_fast_path() {
+        let lonely = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: \
+                      [{labelSelector: {matchLabels: {app: web}}, topologyKey: host}]}}";
+        let objects = [node("n1", "host: h1", ""), pod("other", "", &format!("nodeName: n1, {lonely}"))];
+        for (labels, plain) in [("app: db", true), ("app: web", false)] {
+            let snapshot = cluster(&objects, &pod("new", labels, ""));
+            let state = State::live(&snapshot);
+            let prepared = Prepared::new(&state, candidate(&snapshot));
+            assert_eq!((prepared.is_plain(), prepared.fits(NodeIdx(0))), (plain, plain));
+        }
+    }
+}

@@ -12,6 +12,8 @@ pub mod evaluate;
 pub mod kube;
 pub mod oracle;
 pub mod plugin;
+#[cfg(test)]
+mod properties;
 pub mod rules;
 pub mod state;
 mod tables;

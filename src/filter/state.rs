@@ -217,6 +217,18 @@ impl<'s> State<'s> {
         }
     }
 
+    /// The counters computed from scratch.
+    #[cfg(test)]
+    pub(super) fn recounted(&self) -> Counters {
+        let mut counters = Counters::new(self.snapshot);
+        for (at, tenants) in self.tenants.iter().enumerate() {
+            for &tenant in tenants {
+                counters.apply(self.snapshot, &Change { tenant, node: NodeIdx::new(at), arrives: true });
+            }
+        }
+        counters
+    }
+
     fn find(&self, pod: PodIdx) -> Option<(NodeIdx, Tenant)> {
         let node = self.snapshot.pod(pod).node?;
         let tenant = self.tenants[node.at()].iter().find(|t| t.pod == Some(pod))?;
@@ -251,11 +263,12 @@ impl<'s> State<'s> {
     }
 }
 
-/// True for a pod that holds its room on the node it is nominated to: not bound, not finished. Gated and terminating
-/// pods count (rulebook 1.15).
+/// True for a pod that holds its room on the node it is nominated to: not bound, not finished, and not only asked
+/// about. Gated and terminating pods count (rulebook 1.15).
 fn is_nominee(snapshot: &Snapshot, pod: PodIdx) -> bool {
+    let asked = snapshot.candidates.binary_search(&pod).is_ok();
     let pod = snapshot.pod(pod);
-    pod.nominated.is_some() && pod.node.is_none() && !pod.lost && !pod.phase.is_finished()
+    !asked && pod.nominated.is_some() && pod.node.is_none() && !pod.lost && !pod.phase.is_finished()
 }
 
 fn nominees(snapshot: &Snapshot) -> Vec<Vec<PodIdx>> {
@@ -264,7 +277,6 @@ fn nominees(snapshot: &Snapshot) -> Vec<Vec<PodIdx>> {
         let pod = PodIdx::new(at);
         if let Some(node) = snapshot.pod(pod).nominated
             && is_nominee(snapshot, pod)
-            && !snapshot.candidates.contains(&pod)
         {
             nominees[node.at()].push(pod);
         }

@@ -15,7 +15,7 @@ mod node_unschedulable;
 mod pod_topology_spread;
 mod taint_toleration;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 
 pub use inter_pod_affinity::{InterPodAffinity, NamespaceFault};
 pub use node_affinity::NodeAffinity;
