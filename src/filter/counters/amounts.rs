@@ -17,6 +17,8 @@ pub struct Amounts {
     free: Vec<i64>,
     /// Pods on each node, terminating ones included.
     pods: Vec<i64>,
+    /// Terminating pods that give their slot back, as far as Volcano is concerned.
+    releasing_pods: Vec<i64>,
     /// Volcano: charged.
     volcano_used: Vec<i64>,
     /// Volcano: the part of it that terminating pods give back (task status Releasing, rulebook 2.3).
@@ -32,6 +34,7 @@ impl Amounts {
             width,
             free: snapshot.nodes.iter().flat_map(|n| n.allocatable.iter().copied()).collect(),
             pods: vec![0; snapshot.nodes.len()],
+            releasing_pods: vec![0; snapshot.nodes.len()],
             volcano_used: vec![0; cells],
             volcano_releasing: vec![0; cells],
         }
@@ -52,6 +55,7 @@ impl Amounts {
         add(&mut self.volcano_used, tenant.charged_volcano, sign);
         let unknown = tenant.pod.is_some_and(|pod| snapshot.pod(pod).phase == Phase::Unknown);
         if tenant.terminating && !unknown {
+            self.releasing_pods[change.node.at()] += sign;
             add(&mut self.volcano_releasing, tenant.charged_volcano, sign);
         }
     }
@@ -64,6 +68,11 @@ impl Amounts {
     /// Pods on a node.
     pub fn pods(&self, node: NodeIdx) -> i64 {
         self.pods[node.at()]
+    }
+
+    /// Volcano: terminating pods of a node that give their slot back.
+    pub fn releasing_pods(&self, node: NodeIdx) -> i64 {
+        self.releasing_pods[node.at()]
     }
 
     /// Volcano: charged amounts of a node per resource.

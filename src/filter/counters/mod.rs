@@ -10,7 +10,9 @@
 
 pub(super) mod affinity;
 pub(super) mod amounts;
+pub(super) mod csi_units;
 pub(super) mod ports;
+pub(super) mod queues;
 mod selection;
 pub(super) mod spread;
 mod topology;
@@ -26,6 +28,8 @@ use topology::Topology;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counters {
     pub amounts: amounts::Amounts,
+    pub csi_units: csi_units::CsiUnits,
+    pub queues: queues::Queues,
     pub ports: ports::Ports,
     pub affinity: affinity::Affinity,
     pub spread: spread::SpreadCounts,
@@ -38,6 +42,8 @@ impl Counters {
         let selection = Selection::new(snapshot);
         Self {
             amounts: amounts::Amounts::new(snapshot),
+            csi_units: csi_units::CsiUnits::default(),
+            queues: queues::Queues::new(snapshot),
             ports: ports::Ports::new(snapshot),
             affinity: affinity::Affinity::new(snapshot, &topology, &selection),
             spread: spread::SpreadCounts::new(snapshot, &topology, &selection),
@@ -47,6 +53,8 @@ impl Counters {
     /// Takes in one change.
     pub fn apply(&mut self, snapshot: &Snapshot, change: &Change) {
         self.amounts.apply(snapshot, change);
+        self.csi_units.apply(snapshot, change);
+        self.queues.apply(snapshot, change);
         self.ports.apply(snapshot, change);
         self.affinity.apply(change);
         self.spread.apply(change);

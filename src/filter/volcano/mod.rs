@@ -1,36 +1,52 @@
-//! Volcano's rules. Not modelled yet: every verdict is Unknown and says so.
+//! Volcano's rules: its own comparison of amounts, its own pod count, queue limits, and the plugins of kube's library
+//! that its `predicates` plugin calls, as that library (1.36) has them (rulebook 2.2, 2.3).
+//!
+//! It lacks `NodeName`, `VolumeRestrictions`, `NodeDeclaredFeatures` and `NodeResourcesFit`; nominations of other
+//! pods reserve nothing; a pod that fits only once terminating pods are gone waits for the node
+//! ([`Verdict::Wait`](super::Verdict::Wait)).
 //!
 //! May import: snapshot, filter
 
-use super::plugin::{Context, Plugin, PreFilter};
+pub(super) mod csi;
+mod pod_count;
+mod queue;
+mod resources;
+
+pub use pod_count::PodCount;
+pub use queue::QueueLimit;
+pub use resources::{FutureRoom, RoomNow};
+
+use super::kube::{
+    InterPodAffinity, NamespaceFault, NodeAffinity, NodePorts, NodeUnschedulable, PodTopologySpread,
+    TaintToleration,
+};
+use super::plugin::Plugin;
 use super::rules::RuleSet;
-use super::state::State;
-use super::verdict::{Code, Detail, Failure, PluginName};
-use crate::snapshot::model::SpecIdx;
+use super::verdict::PluginName;
+
+/// In the order in which allocate asks: whether the pod would fit once releasing pods are gone, the predicates, and
+/// last whether it fits now.
+static PLUGINS: &[&dyn Plugin] = &[
+    &QueueLimit,
+    &FutureRoom,
+    &PodCount,
+    &NodeUnschedulable,
+    &NodeAffinity,
+    &TaintToleration,
+    &NodePorts,
+    &InterPodAffinity(NamespaceFault::Present),
+    // NodeVolumeLimits, VolumeZone
+    &PodTopologySpread,
+    // VolumeBinding, DynamicResources
+    &RoomNow,
+];
 
 /// The rule set of Volcano.
 pub static RULES: RuleSet = RuleSet {
-    plugins: &[&NotModelled],
+    plugins: PLUGINS,
     nominations: false,
     narrows: false,
-    amounts: &[],
-    waits_from: usize::MAX,
-    has_room: |_, _, _| false,
+    amounts: &[PluginName::Resources, PluginName::Predicates],
+    waits_from: PLUGINS.len() - 1,
+    has_room: resources::has_room,
 };
-
-struct NotModelled;
-
-impl Plugin for NotModelled {
-    fn name(&self) -> PluginName {
-        PluginName::Resources
-    }
-
-    fn concerns(&self, _state: &State<'_>, _spec: SpecIdx) -> bool {
-        true
-    }
-
-    fn pre_filter<'a>(&self, _context: Context<'a>) -> PreFilter<'a> {
-        let detail = Detail::NotModelled { text: "Volcano's predicates".to_owned() };
-        PreFilter::Reject(Failure { plugin: self.name(), code: Code::Unknown, detail })
-    }
-}
