@@ -3,7 +3,7 @@
 //! Serde alone would either pass over a misspelt field, which turns a limit into no limit, or stop at the first
 //! fault without its path. The table below is the shape of the document; a test compares it with the structs.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The parts of Kubernetes' object metadata and conditions that a run uses.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use std::collections::BTreeMap;
 

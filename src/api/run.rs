@@ -2,7 +2,7 @@
 //!
 //! The spec is the common currency of all fronts: command-line flags become one, a file is one, a policy makes one.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! Semantics of apimachinery: all parts have to hold; `NotIn` also holds where the key is absent; the empty
 //! selector matches everything.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use std::collections::BTreeMap;
 use std::fmt;

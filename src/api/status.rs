@@ -3,7 +3,7 @@
 //! Lists are always written, and so are the zero values of summary and result. `result` and `relocations` exist in
 //! Execute runs only. Times are RFC 3339 text.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Refuses values outside the rules of the contract, with one sentence per fault that names the field.
 //!
-//! May import: (nothing of this crate)
+//! May import: api
 
 use std::fmt;
 

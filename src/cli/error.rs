@@ -3,13 +3,14 @@
 //! An error says what was attempted on which object, then the chain of causes, then what to try next. Errors of the
 //! library are mapped to it at the edge; nothing below the command line prints.
 //!
-//! May import: cli
+//! May import: cli, api
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use super::exit::Exit;
 use super::output::Out;
+use crate::api::FieldError;
 
 /// What went wrong, as far as the exit code is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,25 @@ impl CliError {
     /// A failed attempt: `cannot read run.yaml`.
     pub fn failure(attempt: impl Into<String>) -> Self {
         Self { kind: Kind::Failure, attempt: attempt.into(), cause: None, hints: Vec::new() }
+    }
+
+    /// A failed attempt with everything that is wrong in a document: one line per fault, then each hint
+    /// once.
+    pub fn faults(attempt: impl Into<String>, faults: Vec<FieldError>) -> Self {
+        let mut error = Self::failure(attempt);
+        let mut lines = Vec::new();
+        for fault in faults {
+            lines.push(fault.to_string());
+            if let Some(hint) = fault.hint
+                && !error.hints.contains(&hint)
+            {
+                error.hints.push(hint);
+            }
+        }
+        if !lines.is_empty() {
+            error.cause = Some(anyhow::anyhow!(lines.join("\n  and ")));
+        }
+        error
     }
 
     /// The same error with what caused it.
@@ -124,6 +144,20 @@ mod tests {
         let gone = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
         assert_eq!(CliError::from(gone).report(&mut out), Exit::Done);
         assert_eq!(captured.stderr(), "");
+    }
+
+    #[test]
+    fn all_faults_of_a_document_are_told() {
+        let (mut out, captured) = Out::captured();
+        let mut first = FieldError::new("spec", "has no field \"goal\"");
+        first.hint = Some("did you mean goals?".to_owned());
+        let faults = vec![first, FieldError::new("spec.mode", "is missing")];
+        assert_eq!(CliError::faults("cannot use run.yaml", faults).report(&mut out), Exit::Error);
+        insta::assert_snapshot!(captured.stderr(), @r#"
+        error: cannot use run.yaml: spec has no field "goal"
+          and spec.mode is missing
+        hint: did you mean goals?
+        "#);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod completion;
 mod debug;
 pub mod error;
 pub mod exit;
+pub mod input;
 pub mod options;
 pub mod output;
 mod version;

@@ -119,6 +119,15 @@ pub struct MovabilityArgs {
     /// Move pods whose admission another system manages too, such as Kueue
     #[arg(long)]
     pub allow_managed_elsewhere: bool,
+    /// Move pods of controllers of unknown kinds too, taken to recreate one pod at a time
+    #[arg(long)]
+    pub allow_custom_owners: bool,
+    /// Move pods too whose controller may leave them out for a while
+    #[arg(long)]
+    pub allow_late_recovery: bool,
+    /// Move pods too whose job ends if they exit with a fault
+    #[arg(long)]
+    pub allow_may_terminate: bool,
     /// Leave pods younger than this alone; seconds or 90s, 30m, 2h
     #[arg(long, value_name = "TIME", value_parser = value::seconds)]
     pub min_pod_age: Option<i64>,

@@ -1,6 +1,6 @@
 //! Readers of single flag values. Their errors are half sentences; clap puts flag and value before them.
 //!
-//! May import: api
+//! May import: api, cli
 
 use crate::api::{LabelSelector, RepackRunSpec};
 

@@ -1,8 +1,8 @@
-//! What is to be planned: the flags and the run file become one `RepackRun` plus [`Movability`].
+//! What is to be planned: the flags and the run file become one `RepackRun` and the planner's request.
 //!
-//! May import: cli, api
+//! May import: cli, api, plan
 
-use super::Movability;
+use super::movability::movability;
 use crate::api::{
     Algorithm, Eviction, Execution, Goal, LabelSelector, MaxPerRun, Mode, ObjectSelection, OnBlockedPdb,
     Planner, RepackRun, RepackRunSpec, Scope, ScopeRule,
@@ -13,6 +13,7 @@ use crate::cli::args::groups::{
     AlgorithmName, BlockedPdb, BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, RunArgs, ScopeArgs,
 };
 use crate::cli::error::CliError;
+use crate::plan::request::{Movability, Request};
 
 /// What is to be planned.
 ///
@@ -106,7 +107,7 @@ impl PlanOptions {
                 .or_else(|| goal.map(|goal| goal.min_frag_improvement_percent)),
             max_cards: flags.budget.max_cards,
             run,
-            movability: Movability::resolve(flags.movability),
+            movability: movability(flags.movability),
             now,
         })
     }
@@ -114,6 +115,18 @@ impl PlanOptions {
     /// The resource that was asked for, if any was.
     pub fn resource(&self) -> Option<&str> {
         self.resource.as_deref()
+    }
+
+    /// The complete run for this resource, and the planner's request that says the same.
+    ///
+    /// # Errors
+    /// Names that no object can have, such as `--include-node team/x`.
+    pub fn request_for(&self, resource: &str) -> Result<(RepackRun, Request), CliError> {
+        let run = self.run_for(resource);
+        let mut request = Request::from_spec(&run.spec, None, self.movability.clone())
+            .map_err(|faults| CliError::faults("cannot plan this", faults))?;
+        request.now = self.now.map(jiff::Timestamp::as_second);
+        Ok((run, request))
     }
 
     /// The complete run for this resource.

@@ -168,3 +168,21 @@ fn movability_flags_are_taken_along() {
     assert!(movability.allow_ungrouped && !movability.allow_host_path);
     assert_eq!((movability.min_pod_age_seconds, movability.pod_cooldown_seconds), (3600, 0));
 }
+
+#[test]
+fn the_request_of_the_planner_says_what_the_run_says() {
+    let args =
+        typed("--max-podgroups 2 --max-cards 8 --on-blocked-pdb wait --now 1970-01-01T00:01:00Z --free 1");
+    let (run, request) = PlanOptions::dry_run(&args, None).unwrap().request_for("a.b/c").unwrap();
+    assert_eq!(run.spec.max_per_run.unwrap().resources["a.b/c"], 8);
+    assert_eq!((request.budget.pod_groups, request.budget.resources["a.b/c"]), (Some(2), 8));
+    assert_eq!(request.movability.on_blocked_pdb, OnBlockedPdb::Wait);
+    assert_eq!((request.now, request.max_freed_nodes), (Some(60), Some(1)));
+}
+
+#[test]
+fn a_name_no_node_can_have_is_refused() {
+    let options = PlanOptions::dry_run(&typed("--include-node team/x"), None).unwrap();
+    let error = options.request_for("a.b/c").unwrap_err().to_string();
+    insta::assert_snapshot!(error, @r#"cannot plan this: spec.scope.nodes.include.names[0] must be a node name, not "team/x""#);
+}

@@ -7,6 +7,7 @@
 //! May import: cli
 
 mod json;
+pub mod picture;
 mod table;
 mod yaml;
 
