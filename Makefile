@@ -1,0 +1,26 @@
+# One line per target. `verify` never writes to the tree; `fix` and `golden` do.
+.PHONY: verify test golden bench fix fuzz
+
+# Folder with the bench's cluster files; `bench` says so when it is not there.
+BENCH ?= ../shared/bench/instances
+
+verify: ## format, lints and the library's tests
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	cargo test --lib --test architecture
+
+test: ## everything
+	cargo test
+
+golden: ## rewrite the expected outputs; a changed one needs a sentence in the commit
+	UPDATE=1 INSTA_UPDATE=always cargo test
+
+fix: ## format, and the lints that can repair what they find
+	cargo fmt
+	cargo clippy --fix --allow-dirty --allow-staged --all-targets
+
+bench: ## load, report and planning time per instance
+	cargo run --release -- debug bench $(BENCH)/*.json.gz
+
+fuzz: ## readers and parsers on random input, with a fixed budget
+	PROPTEST_CASES=20000 cargo test --release fuzz_
