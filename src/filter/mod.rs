@@ -19,6 +19,7 @@ pub mod state;
 mod tables;
 pub mod verdict;
 pub mod volcano;
+mod volumes;
 
 pub use evaluate::{Prepared, evaluate, explain};
 pub use plugin::{Check, Context, Plugin, PreFilter, Visit};

@@ -247,7 +247,7 @@ impl<'s> State<'s> {
             here.remove(at);
             at
         };
-        self.counters.apply(self.snapshot, &change);
+        self.counters.apply(self.snapshot, &change, place.is_some());
         if let Some(pod) = change.tenant.pod
             && let Some(node) = self.snapshot.pod(pod).nominated
             && is_nominee(self.snapshot, pod)

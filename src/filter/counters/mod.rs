@@ -10,7 +10,10 @@
 
 pub(super) mod affinity;
 pub(super) mod amounts;
+pub(super) mod attached;
+pub(super) mod bindings;
 pub(super) mod csi_units;
+pub(super) mod exclusive;
 pub(super) mod ports;
 pub(super) mod queues;
 mod selection;
@@ -33,6 +36,9 @@ pub(super) struct Counters {
     pub ports: ports::Ports,
     pub affinity: affinity::Affinity,
     pub spread: spread::SpreadCounts,
+    pub attached: attached::Attached,
+    pub bindings: bindings::Bindings,
+    pub exclusive: exclusive::Exclusive,
 }
 
 impl Counters {
@@ -47,16 +53,22 @@ impl Counters {
             ports: ports::Ports::new(snapshot),
             affinity: affinity::Affinity::new(snapshot, &topology, &selection),
             spread: spread::SpreadCounts::new(snapshot, &topology, &selection),
+            attached: attached::Attached::new(snapshot),
+            bindings: bindings::Bindings::new(snapshot),
+            exclusive: exclusive::Exclusive::new(snapshot),
         }
     }
 
-    /// Takes in one change.
-    pub fn apply(&mut self, snapshot: &Snapshot, change: &Change) {
+    /// Takes in one change. `undoes`: it takes back the latest change that was not taken back yet.
+    pub fn apply(&mut self, snapshot: &Snapshot, change: &Change, undoes: bool) {
         self.amounts.apply(snapshot, change);
         self.csi_units.apply(snapshot, change);
         self.queues.apply(snapshot, change);
         self.ports.apply(snapshot, change);
         self.affinity.apply(change);
         self.spread.apply(change);
+        self.attached.apply(snapshot, change);
+        self.bindings.apply(snapshot, change, undoes);
+        self.exclusive.apply(snapshot, change);
     }
 }

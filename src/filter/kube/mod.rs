@@ -12,10 +12,14 @@ mod node_name;
 mod node_ports;
 mod node_resources_fit;
 mod node_unschedulable;
+mod node_volume_limits;
 mod pod_topology_spread;
 mod taint_toleration;
 #[cfg(test)]
 pub(super) mod testing;
+mod volume_binding;
+mod volume_restrictions;
+mod volume_zone;
 
 pub use inter_pod_affinity::{InterPodAffinity, NamespaceFault};
 pub use node_affinity::NodeAffinity;
@@ -23,8 +27,12 @@ pub use node_name::NodeName;
 pub use node_ports::NodePorts;
 pub use node_resources_fit::NodeResourcesFit;
 pub use node_unschedulable::NodeUnschedulable;
+pub use node_volume_limits::NodeVolumeLimits;
 pub use pod_topology_spread::PodTopologySpread;
 pub use taint_toleration::TaintToleration;
+pub use volume_binding::VolumeBinding;
+pub use volume_restrictions::VolumeRestrictions;
+pub use volume_zone::VolumeZone;
 
 pub(super) use node_affinity::matches as matches_node;
 pub(super) use taint_toleration::untolerated;
@@ -42,7 +50,10 @@ pub static RULES: RuleSet = RuleSet {
         &NodeAffinity,
         &NodePorts,
         &NodeResourcesFit,
-        // VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone
+        &VolumeRestrictions,
+        &NodeVolumeLimits { strict_drivers: true },
+        &VolumeBinding,
+        &VolumeZone,
         &PodTopologySpread,
         &InterPodAffinity(NamespaceFault::Fixed),
         // DynamicResources, NodeDeclaredFeatures
