@@ -223,7 +223,11 @@ impl<'s> State<'s> {
         let mut counters = Counters::new(self.snapshot);
         for (at, tenants) in self.tenants.iter().enumerate() {
             for &tenant in tenants {
-                counters.apply(self.snapshot, &Change { tenant, node: NodeIdx::new(at), arrives: true });
+                counters.apply(
+                    self.snapshot,
+                    &Change { tenant, node: NodeIdx::new(at), arrives: true },
+                    false,
+                );
             }
         }
         counters

@@ -17,8 +17,8 @@ pub use queue::QueueLimit;
 pub use resources::{FutureRoom, RoomNow};
 
 use super::kube::{
-    InterPodAffinity, NamespaceFault, NodeAffinity, NodePorts, NodeUnschedulable, PodTopologySpread,
-    TaintToleration,
+    InterPodAffinity, NamespaceFault, NodeAffinity, NodePorts, NodeUnschedulable, NodeVolumeLimits,
+    PodTopologySpread, TaintToleration, VolumeBinding, VolumeZone,
 };
 use super::plugin::Plugin;
 use super::rules::RuleSet;
@@ -35,9 +35,11 @@ static PLUGINS: &[&dyn Plugin] = &[
     &TaintToleration,
     &NodePorts,
     &InterPodAffinity(NamespaceFault::Present),
-    // NodeVolumeLimits, VolumeZone
+    &NodeVolumeLimits { strict_drivers: false },
+    &VolumeZone,
     &PodTopologySpread,
-    // VolumeBinding, DynamicResources
+    &VolumeBinding,
+    // DynamicResources
     &RoomNow,
 ];
 
