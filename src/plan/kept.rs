@@ -5,19 +5,7 @@
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{PodIdx, ResourceIdx};
 
-/// Why a pod may not move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// No controller would create it again.
-    NoController,
-}
-
-impl Reason {
-    /// One clause.
-    pub fn sentence(&self, _snapshot: &Snapshot) -> String {
-        "no controller would create it again".to_owned()
-    }
-}
+use super::reason::Reason;
 
 /// Why a node is not emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +118,7 @@ impl Kept {
             Self::LeavingCluster => "is being deleted or removed by an autoscaler".to_owned(),
             Self::Cordoned => "is cordoned and not selected by name or label".to_owned(),
             Self::UnmovablePod { pod, reason } => {
-                format!("pod {} can not move: {}", snapshot.pod_key(*pod), reason.sentence(snapshot))
+                format!("pod {} can not move: it {}", snapshot.pod_key(*pod), reason.sentence(snapshot))
             }
             Self::PendingPod { pod } => {
                 format!("pending pod {} gets its room there first", snapshot.pod_key(*pod))

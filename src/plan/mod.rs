@@ -6,14 +6,20 @@
 //!
 //! May import: snapshot, filter, fragmentation, api
 
+pub mod cascade;
 pub mod disruption;
 pub mod drain;
+pub mod fate;
 pub mod kept;
 mod make;
+pub mod movability;
 pub mod outcome;
+pub mod pdb;
 pub mod pending;
 pub mod problem;
+pub mod reason;
 pub mod request;
+pub mod scope;
 mod setup;
 pub mod status;
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::filter::Incoming;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
 
-use super::kept::{Kept, Reason};
+use super::kept::Kept;
+use super::reason::Reason;
 
 /// What a node can be in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

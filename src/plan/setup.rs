@@ -6,8 +6,9 @@ use crate::filter::Incoming;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, Phase, PodIdx, ResourceIdx};
 
-use super::kept::{Kept, Reason};
+use super::kept::Kept;
 use super::problem::{Cap, NodeFacts, Problem, Role, Timing};
+use super::reason::Reason;
 use super::request::Request;
 
 /// Looks everything up.
@@ -35,7 +36,7 @@ pub(super) fn setup<'s>(snapshot: &'s Snapshot, request: &Request, resource: Res
 }
 
 fn refusal(snapshot: &Snapshot, pod: PodIdx) -> Option<Reason> {
-    snapshot.pod(pod).owner.is_none().then_some(Reason::NoController)
+    snapshot.pod(pod).owner.is_none().then(|| super::reason::Code::BarePod.into())
 }
 
 /// Caps of resources that exist here; a cap in whole units of cpu counts milli.
