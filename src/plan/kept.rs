@@ -50,6 +50,15 @@ pub enum Kept {
         /// Amount allowed.
         limit: i64,
     },
+    /// Its pods would be more evictions of one workload than that tolerates before it fails.
+    RetryBudget {
+        /// One of the pods.
+        pod: PodIdx,
+        /// Evictions of the workload with the node.
+        would_be: i64,
+        /// Evictions tolerated.
+        limit: i64,
+    },
     /// A pod on it, or recreated along with one, fits no receiver.
     NoReceiver {
         /// The pod.
@@ -87,6 +96,7 @@ impl Kept {
             Self::PendingPod { .. } => "RoomForPendingPod",
             Self::GroupBudget { .. } => "PodGroupBudget",
             Self::ResourceBudget { .. } => "ResourceBudget",
+            Self::RetryBudget { .. } => "RetryBudget",
             Self::NoReceiver { .. } => "NoReceiver",
             Self::BreaksRule { .. } => "BreaksRule",
             Self::BlockedInTurn { .. } => "BlockedInTurn",
@@ -101,6 +111,7 @@ impl Kept {
         match self {
             Self::UnmovablePod { pod, .. }
             | Self::PendingPod { pod }
+            | Self::RetryBudget { pod, .. }
             | Self::NoReceiver { pod }
             | Self::BreaksRule { pod }
             | Self::BlockedInTurn { pod } => Some(*pod),
@@ -129,6 +140,12 @@ impl Kept {
             Self::ResourceBudget { resource, would_be, limit } => {
                 let name = snapshot.resource_name(*resource);
                 format!("would make {would_be} moved {name} of {limit} allowed")
+            }
+            Self::RetryBudget { pod, would_be, limit } => {
+                let pod = snapshot.pod_key(*pod);
+                format!(
+                    "would make {would_be} evictions of the workload of pod {pod}, which tolerates {limit}"
+                )
             }
             Self::NoReceiver { pod } => format!("pod {} fits no receiver", snapshot.pod_key(*pod)),
             Self::BreaksRule { pod } => {

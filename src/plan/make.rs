@@ -9,7 +9,7 @@ use crate::snapshot::model::NodeIdx;
 
 use super::drain::drain;
 use super::kept::Kept;
-use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report};
+use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report, Unmovable};
 use super::pending::reserve;
 use super::problem::{Problem, Role};
 use super::request::Request;
@@ -24,7 +24,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let Some(resource) = snapshot.resource_named(&request.resource) else {
         return Err(format!("no node provides and no pod requests {}", request.resource));
     };
-    let mut problem = setup(snapshot, request, resource);
+    let mut problem = setup(snapshot, request, resource)?;
     let before = occupancy(&problem);
     let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
     let _reserved = reserve(snapshot, resource, &mut problem.nodes, &mut state);
@@ -41,15 +41,43 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let report = Report {
         before,
         conclusion,
-        groups_in_scope: 0,
-        nodes_in_scope: 0,
+        groups_in_scope: int(problem.facts.scope.group_count),
+        nodes_in_scope: int(problem.facts.scope.node_count),
         upper_bound,
         kept: kept(&problem, &plan, rejected),
-        unmovable: Vec::new(),
+        unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,
-        warnings: Vec::new(),
+        warnings: warnings(&problem),
     };
     Ok(Planned { plan, report })
+}
+
+fn int(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn unmovable(problem: &Problem<'_>, request: &Request) -> Vec<Unmovable> {
+    let held = problem.facts.movability.summary(problem.snapshot, problem.resource, request);
+    let unmovable = held.into_iter().map(|held| Unmovable {
+        code: held.code.as_str(),
+        remedy: held.remedy.unwrap_or_default(),
+        pods: i64::try_from(held.pods).unwrap_or(i64::MAX),
+        cards: held.cards,
+    });
+    unmovable.collect()
+}
+
+fn warnings(problem: &Problem<'_>) -> Vec<String> {
+    let facts = &problem.facts;
+    let mut warnings = facts.scope.warnings.clone();
+    warnings.extend(facts.movability.warnings.iter().cloned());
+    if facts.movability.derived_from_live_pods {
+        warnings.push(
+            "controllers are not in the input: their reactions and replacements are derived from live pods"
+                .to_owned(),
+        );
+    }
+    warnings
 }
 
 fn count(problem: &Problem<'_>, which: impl Fn(Role) -> bool) -> i64 {

@@ -8,10 +8,12 @@ use std::cmp::Reverse;
 
 use crate::filter::Incoming;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
+use crate::snapshot::model::{NodeIdx, OwnerIdx, PodIdx, ResourceIdx};
 
 use super::kept::Kept;
-use super::reason::Reason;
+use super::movability::Facts;
+
+pub use super::fate::Timing;
 
 /// What a node can be in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,22 +45,6 @@ pub struct NodeFacts {
     pub victims: Vec<PodIdx>,
 }
 
-/// When a replacement is tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
-    /// While its victim still terminates (ReplicaSet, Job by policy).
-    WhileTerminating,
-    /// Once its victim is gone (StatefulSet, Volcano Job, ModelServing).
-    AfterGone,
-}
-
-/// Pods that a controller recreates together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unit {
-    /// Members, by namespace and name.
-    pub pods: Vec<PodIdx>,
-}
-
 /// An upper limit on the sum of one resource over all moved pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
@@ -77,16 +63,10 @@ pub struct Problem<'s> {
     pub resource: ResourceIdx,
     /// By node.
     pub nodes: Vec<NodeFacts>,
-    /// Why a pod may not move; `None` for those that may, by pod.
-    pub refused: Vec<Option<Reason>>,
+    /// Scope, budgets, units and which pods may move.
+    pub facts: Facts,
     /// The replacement of each pod, by pod.
     pub replacement: Vec<Incoming>,
-    /// When it is tried, by pod.
-    pub timing: Vec<Timing>,
-    /// Unit of a pod, if its controller recreates more than the pod, by pod.
-    pub unit_of: Vec<Option<u32>>,
-    /// All units.
-    pub units: Vec<Unit>,
     /// Most distinct groups.
     pub max_groups: Option<i64>,
     /// Most of each capped resource.
@@ -110,7 +90,17 @@ impl Problem<'_> {
 
     /// The pods that a controller recreates together with `pod`, itself included; `None` when it comes back alone.
     pub fn unit_of(&self, pod: PodIdx) -> Option<&[PodIdx]> {
-        self.unit_of[pod.at()].map(|unit| self.units[unit as usize].pods.as_slice())
+        (!self.facts.units.is_alone(pod)).then(|| self.facts.units.members(pod))
+    }
+
+    /// When the replacement of a pod is created.
+    pub fn timing(&self, pod: PodIdx) -> Timing {
+        self.facts.units.timing(pod)
+    }
+
+    /// How many evictions of its pods the owner of a pod tolerates; `None` = no limit.
+    pub fn evictions_tolerated(&self, owner: OwnerIdx) -> Option<i64> {
+        self.facts.movability.evictions_tolerated(owner)
     }
 
     /// The documented order of victims: cards descending, cpu, memory, then namespace and name.

@@ -4,25 +4,28 @@
 
 use crate::filter::Incoming;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, Phase, PodIdx, ResourceIdx};
+use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
 
-use super::kept::Kept;
-use super::problem::{Cap, NodeFacts, Problem, Role, Timing};
-use super::reason::Reason;
+use super::movability::Facts;
+use super::problem::{Cap, NodeFacts, Problem, Role};
 use super::request::Request;
 
 /// Looks everything up.
-pub(super) fn setup<'s>(snapshot: &'s Snapshot, request: &Request, resource: ResourceIdx) -> Problem<'s> {
-    let pods = 0..snapshot.pods.len();
+///
+/// # Errors
+/// A sentence when the scope can not be resolved.
+pub(super) fn setup<'s>(
+    snapshot: &'s Snapshot,
+    request: &Request,
+    resource: ResourceIdx,
+) -> Result<Problem<'s>, String> {
+    let pods = (0..snapshot.pods.len()).map(PodIdx::new);
     let mut problem = Problem {
         snapshot,
         resource,
+        facts: Facts::of(snapshot, resource, request)?,
         nodes: Vec::with_capacity(snapshot.nodes.len()),
-        refused: pods.clone().map(|p| refusal(snapshot, PodIdx::new(p))).collect(),
-        replacement: pods.clone().map(|p| Incoming::replacement(snapshot, PodIdx::new(p))).collect(),
-        timing: vec![Timing::AfterGone; snapshot.pods.len()],
-        unit_of: vec![None; snapshot.pods.len()],
-        units: Vec::new(),
+        replacement: pods.map(|p| Incoming::replacement(snapshot, p)).collect(),
         max_groups: request.budget.pod_groups.map(|n| i64::try_from(n).unwrap_or(i64::MAX)),
         caps: caps(snapshot, request),
         max_freed: request.max_freed_nodes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
@@ -32,11 +35,7 @@ pub(super) fn setup<'s>(snapshot: &'s Snapshot, request: &Request, resource: Res
         let facts = node_facts(&problem, NodeIdx::new(at));
         problem.nodes.push(facts);
     }
-    problem
-}
-
-fn refusal(snapshot: &Snapshot, pod: PodIdx) -> Option<Reason> {
-    snapshot.pod(pod).owner.is_none().then(|| super::reason::Code::BarePod.into())
+    Ok(problem)
 }
 
 /// Caps of resources that exist here; a cap in whole units of cpu counts milli.
@@ -57,30 +56,13 @@ fn node_facts(problem: &Problem<'_>, node: NodeIdx) -> NodeFacts {
     let mut victims: Vec<PodIdx> =
         holders.iter().copied().filter(|&p| !snapshot.pod(p).terminating).collect();
     problem.sort_victims(&mut victims);
-    let mut facts = NodeFacts { role: Role::Out, kept: None, used, free: benefit - used, benefit, victims };
-    let (role, kept) = role(problem, node, &facts);
-    facts.role = role;
-    facts.kept = kept;
-    facts
-}
-
-fn role(problem: &Problem<'_>, node: NodeIdx, facts: &NodeFacts) -> (Role, Option<Kept>) {
-    if facts.benefit <= 0 || facts.used == 0 {
-        return (Role::Out, Some(Kept::Idle));
-    }
-    if facts.victims.is_empty() {
-        return (Role::Out, Some(Kept::Emptying));
-    }
-    let snapshot = problem.snapshot;
-    if snapshot.node(node).ready == crate::snapshot::model::Ready::No {
-        return (Role::Out, Some(Kept::NotReady));
-    }
-    let blocked = facts.victims.iter().find_map(|&pod| {
-        let reason = problem.refused[pod.at()].clone()?;
-        (snapshot.pod(pod).phase != Phase::Unknown).then_some(Kept::UnmovablePod { pod, reason })
-    });
-    match blocked {
-        Some(kept) => (Role::Stays, Some(kept)),
-        None => (Role::Candidate, None),
-    }
+    let kept = problem.facts.node_block(snapshot, node);
+    let receives = problem.facts.scope.node(node).not_receiving.is_none();
+    let role = match (kept.is_none(), receives) {
+        (true, true) => Role::Candidate,
+        (true, false) => Role::OnlyCandidate,
+        (false, true) => Role::Stays,
+        (false, false) => Role::Out,
+    };
+    NodeFacts { role, kept, used, free: benefit - used, benefit, victims }
 }

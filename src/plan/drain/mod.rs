@@ -22,7 +22,7 @@ use crate::plan::disruption::{Disruption, Load};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Role};
 use crate::plan::types::{Dimensions, Move, Plan};
-use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx};
+use crate::snapshot::model::{GroupIdx, NodeIdx, OwnerIdx, PodIdx};
 
 use candidates::{Candidates, extremes, score};
 use receivers::{Receivers, emptying_cost};
@@ -54,6 +54,8 @@ struct Drain<'p, 's> {
     nodes_of_group: Vec<Vec<NodeIdx>>,
     /// Sum moved so far, by cap.
     moved: Vec<i64>,
+    /// Pods evicted so far, by owner.
+    evictions: FxHashMap<OwnerIdx, i64>,
     /// Index into `plan.moves`, by pod.
     move_of: FxHashMap<PodIdx, usize>,
     plan: Plan,
@@ -86,6 +88,7 @@ impl<'p, 's> Drain<'p, 's> {
             shares: vec![Vec::new(); problem.nodes.len()],
             nodes_of_group: vec![Vec::new(); problem.snapshot.groups.len()],
             moved: vec![0; problem.caps.len()],
+            evictions: FxHashMap::default(),
             move_of: FxHashMap::default(),
             plan: Plan::empty(problem.resource),
             rejected: vec![None; problem.nodes.len()],
@@ -282,6 +285,9 @@ impl<'p, 's> Drain<'p, 's> {
             if let Some(&at) = self.move_of.get(&m.pod) {
                 self.plan.moves[at].to = m.to;
             } else {
+                if let (Some(owner), false) = (self.problem.snapshot.pod(m.pod).owner, m.cascade) {
+                    *self.evictions.entry(owner).or_default() += 1;
+                }
                 self.move_of.insert(m.pod, self.plan.moves.len());
                 self.plan.moves.push(m);
             }

@@ -6,7 +6,7 @@ use crate::filter::{Checkpoint, Prepared, State};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Timing};
 use crate::plan::types::Move;
-use crate::snapshot::model::{NodeIdx, PodIdx};
+use crate::snapshot::model::{NodeIdx, OwnerIdx, PodIdx};
 
 use super::{Drain, Placement};
 
@@ -44,6 +44,28 @@ impl Drain<'_, '_> {
                 if moved + more > cap.most {
                     let resource = cap.resource;
                     return Err(Kept::ResourceBudget { resource, would_be: moved + more, limit: cap.most });
+                }
+            }
+        }
+        self.within_retries(node)
+    }
+
+    /// Evictions count as failures with some controllers, which end their workload after a number of them.
+    fn within_retries(&self, node: NodeIdx) -> Result<(), Kept> {
+        let mut more: Vec<(OwnerIdx, i64)> = Vec::new();
+        for &pod in &self.problem.node(node).victims {
+            let Some(owner) = self.problem.snapshot.pod(pod).owner else { continue };
+            let Some(limit) = self.problem.evictions_tolerated(owner) else { continue };
+            if self.move_of.contains_key(&pod) {
+                continue;
+            }
+            if more.iter().all(|&(o, _)| o != owner) {
+                more.push((owner, self.evictions.get(&owner).copied().unwrap_or(0)));
+            }
+            for (_, count) in more.iter_mut().filter(|(o, _)| *o == owner) {
+                *count += 1;
+                if *count > limit {
+                    return Err(Kept::RetryBudget { pod, would_be: *count, limit });
                 }
             }
         }
@@ -154,7 +176,7 @@ impl Drain<'_, '_> {
             let alone = together.len() == 1;
             for &i in &together {
                 let pod = moves[i].pod;
-                if alone && self.problem.timing[pod.at()] == Timing::WhileTerminating {
+                if alone && self.problem.timing(pod) == Timing::WhileTerminating {
                     self.state.terminate(pod);
                 } else {
                     self.lift(pod);
@@ -165,7 +187,7 @@ impl Drain<'_, '_> {
                 let (pod, to) = (moves[i].pod, moves[i].to);
                 let incoming = self.problem.replacement[pod.at()];
                 let mut fits = Prepared::new(&self.state, incoming).fits(to);
-                if alone && self.problem.timing[pod.at()] == Timing::WhileTerminating {
+                if alone && self.problem.timing(pod) == Timing::WhileTerminating {
                     self.state.remove(pod);
                     if !fits {
                         fits = Prepared::new(&self.state, incoming).fits(to);
