@@ -13,6 +13,8 @@ pub mod exit;
 pub mod input;
 pub mod options;
 pub mod output;
+mod report;
+mod source;
 mod version;
 
 use std::ffi::OsString;
@@ -48,6 +50,7 @@ fn execute(typed: &[OsString], mut out: Out) -> Exit {
 /// Every command in one place; what it printed is let out only when it succeeded.
 fn run(command: &Command, out: &mut Out) -> Exit {
     let result = match command {
+        Command::Report(args) => report::run(args, out),
         Command::Completion(args) => completion::run(*args, out),
         Command::Debug(args) => debug::run(args, out),
         Command::Version(args) => version::run(*args, out),

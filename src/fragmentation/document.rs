@@ -176,6 +176,8 @@ pub struct PoolReport<'s> {
 pub struct NodeReport<'s> {
     /// Its name.
     pub name: &'s str,
+    /// Its pool, when a label was given; `<none>` for nodes without it.
+    pub pool: Option<&'s str>,
     /// Cards it provides.
     pub allocatable: i64,
     /// Cards in use.

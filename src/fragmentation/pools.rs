@@ -92,6 +92,12 @@ pub fn cluster(snapshot: &Snapshot, load: &Load) -> Totals {
     all.totals(DEFAULT_EFFORT)
 }
 
+/// The pool of a node.
+pub fn of_node<'s>(snapshot: &'s Snapshot, label: &str, node: NodeIdx) -> &'s str {
+    let value = snapshot.symbols.find(label).and_then(|key| snapshot.node(node).labels.get(key));
+    value.map_or(NO_LABEL, |value| snapshot.text(value))
+}
+
 /// One pool per value of `label`, by value; nodes without it come last, as [`NO_LABEL`]. The pools share the effort
 /// of one report.
 pub fn by_label<'s>(snapshot: &'s Snapshot, load: &Load, label: &str) -> Vec<Pool<'s>> {

@@ -175,6 +175,7 @@ fn node_reports<'s>(snapshot: &'s Snapshot, load: &Load, options: &ReportOptions
     nodes.sort_unstable_by_key(|node| node.node);
     let report = |node: &NodeLoad| NodeReport {
         name: snapshot.node_name(node.node),
+        pool: options.group_by.map(|label| pools::of_node(snapshot, label, node.node)),
         allocatable: node.allocatable,
         used: node.used,
         free: node.free(),

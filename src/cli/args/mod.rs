@@ -38,6 +38,7 @@ pub struct Cli {
 /// The commands, in the order in which they are used.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Report(report::ReportArgs),
     Completion(completion::CompletionArgs),
     Debug(debug::DebugArgs),
     Version(version::VersionArgs),

@@ -19,8 +19,8 @@ use super::value;
   # One resource, per node pool
   kubectl repack report --snapshot cluster.json -r nvidia.com/gpu --group-by pool
 
-  # The worst first
-  kubectl repack report --snapshot cluster.json --sort-by RATE")]
+  # Totals only, least fragmented first
+  kubectl repack report --snapshot cluster.json --summary --sort-by RATE")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub source: SourceArgs,

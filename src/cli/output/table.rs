@@ -27,7 +27,12 @@ pub struct Table {
 impl Table {
     /// An empty table; headers are written in capitals.
     pub fn new<const N: usize>(headers: [&str; N]) -> Self {
-        Self { headers: headers.map(str::to_uppercase).to_vec(), rows: Vec::new() }
+        Self::with_headers(headers)
+    }
+
+    /// An empty table whose columns are known only at run time.
+    pub fn with_headers<'a>(headers: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { headers: headers.into_iter().map(str::to_uppercase).collect(), rows: Vec::new() }
     }
 
     /// Appends a row. Missing cells and empty ones are written as `<none>`.

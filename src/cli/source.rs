@@ -1,0 +1,101 @@
+//! Reads the cluster's state that a command works on: files, folders of them, standard input.
+//!
+//! May import: cli, snapshot
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::args::groups::SourceArgs;
+use super::error::CliError;
+use super::output::{Out, printable};
+use crate::snapshot::read::{ReadStats, folder_entries, read_all};
+use crate::snapshot::{BuildOptions, Builder, Snapshot};
+
+/// How a file of a cluster is made that reading it can follow.
+const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,poddisruptionbudgets \
+                           -A -o json > cluster.json";
+
+/// Reads everything the command line names into one snapshot, and says on standard error how old it is and what it
+/// lacks.
+///
+/// # Errors
+/// A usage error without any file; else what can not be read, as one sentence that names the file, object and field.
+pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
+    let files = files(&args.snapshot)?;
+    let mut builder = Builder::new(BuildOptions::default());
+    let mut stats = ReadStats::default();
+    for file in &files {
+        stats.merge(read(file, &mut builder)?);
+    }
+    let snapshot = builder
+        .finish()
+        .map_err(|fault| CliError::failure("cannot use this cluster state").because(fault))?;
+    tell(&stats, out);
+    Ok(snapshot)
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The files in the order of the command line, folders unfolded by name.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    if paths.is_empty() {
+        return Err(CliError::usage("no cluster state given: --snapshot FILE is missing").hint(HOW_TO_SAVE));
+    }
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(CliError::usage("standard input can be read only once"));
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        if is_stdin(path) || !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let failed =
+            |fault| CliError::failure(format!("cannot read folder {}", path.display())).because(fault);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        }
+        let entries = folder_entries(names);
+        if entries.is_empty() {
+            let sentence = format!("folder {} holds no .json or .yaml file", path.display());
+            return Err(CliError::failure(sentence));
+        }
+        files.extend(entries.iter().map(|name| path.join(name)));
+    }
+    Ok(files)
+}
+
+fn read(path: &Path, builder: &mut Builder) -> Result<ReadStats, CliError> {
+    if is_stdin(path) {
+        return read_all(std::io::stdin().lock(), "-", builder)
+            .map_err(|fault| CliError::failure("cannot read standard input").because(fault));
+    }
+    let name = path.display().to_string();
+    let attempt = format!("cannot read {name}");
+    let file = File::open(path).map_err(|fault| CliError::failure(&attempt).because(fault))?;
+    read_all(file, &name, builder).map_err(|fault| CliError::failure(&attempt).because(fault))
+}
+
+/// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.
+fn tell(stats: &ReadStats, out: &mut Out) {
+    if let Some(taken_at) = &stats.taken_at {
+        out.status(format!("Cluster state of {}.", printable(taken_at)));
+    }
+    for missing in &stats.left_out {
+        let count = missing.count.map_or_else(|| "all".to_owned(), |count| count.to_string());
+        out.warning(format!(
+            "not in this file: {count} {} ({}).",
+            printable(&missing.kind),
+            printable(&missing.reason)
+        ));
+    }
+    out.detail(format!("Read {} objects, {} bytes.", stats.objects, stats.bytes));
+    if !stats.skipped.is_empty() {
+        let kinds: Vec<String> =
+            stats.skipped.iter().map(|(kind, count)| format!("{count} {}", printable(kind))).collect();
+        out.detail(format!("Skipped what no rule reads: {}.", kinds.join(", ")));
+    }
+}
