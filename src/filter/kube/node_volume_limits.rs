@@ -110,3 +110,130 @@ fn check(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{
+        Fail, Pass, Unresolvable, candidate, cluster, node, says, table, with_status,
+    };
+    use crate::filter::volumes::testing::*;
+    use crate::filter::{Incoming, Prepared, SchedulerRules};
+
+    const PLUGIN: PluginName = PluginName::NodeVolumeLimits;
+
+    /// PV and bound claim `v1` to `v9` of driver `d`, as pairs.
+    fn volumes(names: &[&str]) -> Vec<String> {
+        let pv = |name: &str| volume(name, "1Gi", "x", &csi("d", &format!("h-{name}")));
+        names.iter().flat_map(|name| [pv(name), bound(name, name, "x")]).collect()
+    }
+
+    fn limited(limit: Option<u32>, objects: &[String]) -> Vec<String> {
+        [&[node("n1", "", ""), csi_node("n1", "d", limit)], objects, &volumes(&["v1", "v2", "v3", "v9"])]
+            .concat()
+    }
+
+    #[test]
+    fn volumes_that_pods_share_count_once_and_leftovers_count() {
+        let two = [user("p", "n1", &["v1"]), user("q", "n1", &["v2"])];
+        let leftover = [user("p", "n1", &["v1"]), attachment("d", "v9", "n1")];
+        let used = [user("p", "n1", &["v1"]), attachment("d", "v1", "n1")];
+        let elsewhere = [user("p", "n1", &["v1"]), attachment("d", "v9", "n2")];
+        let new = |claims: &[&str]| user("new", "", claims);
+        let nominated =
+            [user("p", "n1", &["v1"]), with_status(&user("q", "", &["v2"]), "nominatedNodeName: n1")];
+        table(
+            PLUGIN,
+            &[
+                ("V5", limited(Some(2), &two), new(&["v2"]), "n1", Pass),
+                ("one more", limited(Some(2), &two), new(&["v3"]), "n1", Fail),
+                ("no count", limited(None, &two), new(&["v3"]), "n1", Pass),
+                ("V6", limited(Some(2), &leftover), new(&["v3"]), "n1", Fail),
+                ("attached and used", limited(Some(2), &used), new(&["v3"]), "n1", Pass),
+                ("attached elsewhere", limited(Some(2), &elsewhere), new(&["v3"]), "n1", Pass),
+                // Only attached: counts as attached and once more as coming.
+                ("quirk", limited(Some(2), &leftover), new(&["v9"]), "n1", Fail),
+                ("quirk fits", limited(Some(3), &leftover), new(&["v9"]), "n1", Pass),
+                ("twice in one pod", limited(Some(1), &[]), new(&["v1", "v1"]), "n1", Pass),
+                ("nominated", limited(Some(2), &nominated), new(&["v3"]), "n1", Fail),
+                ("claim is gone", limited(Some(2), &[]), new(&["v7"]), "n1", Unresolvable),
+                ("of a pod there", limited(Some(1), &[user("p", "n1", &["v7"])]), new(&["v3"]), "n1", Pass),
+            ],
+        );
+    }
+
+    #[test]
+    fn v5b_a_node_without_the_driver_is_refused_only_if_the_driver_says_so() {
+        let line = |what, objects: &[String], expected| {
+            let objects = [&[node("n1", "", "")], &*volumes(&["v1"]), objects].concat();
+            (what, objects, user("new", "", &["v1"]), "n1", expected)
+        };
+        let strict = csi_driver("d", "preventPodSchedulingIfMissing: true");
+        let lenient = csi_driver("d", "preventPodSchedulingIfMissing: false");
+        table(
+            PLUGIN,
+            &[
+                line("V5b no CSINode", &[], Pass),
+                line("V5b not in it", &[csi_node("n1", "e", Some(1))], Pass),
+                line("lenient", &[lenient], Pass),
+                line("no CSINode", std::slice::from_ref(&strict), Fail),
+                line("not in it", &[strict.clone(), csi_node("n1", "e", Some(1))], Fail),
+                line("there", &[strict, csi_node("n1", "d", Some(1))], Pass),
+            ],
+        );
+    }
+
+    #[test]
+    fn v5c_a_local_class_has_no_driver_to_miss() {
+        let objects = vec![
+            node("n1", "", ""),
+            by_hand("local"),
+            volume("pv", "1Gi", "local", ""),
+            claim("c", "1Gi", "local", ""),
+        ];
+        table(PLUGIN, &[("V5c", objects, user("new", "", &["c"]), "n1", Pass)]);
+    }
+
+    #[test]
+    fn unbound_claims_count_for_their_classs_provisioner() {
+        let class = delayed("made", "d", "");
+        let mine = claim("mine", "1Gi", "made", "");
+        let lost = claim("mine", "1Gi", "made", "volumeName: gone");
+        let line = |what, objects: &[String], limit, expected| {
+            (what, limited(Some(limit), objects), user("new", "", &["v1", "mine"]), "n1", expected)
+        };
+        let lines = [
+            line("two", &[class.clone(), mine.clone()], 1, Fail),
+            line("two fit", &[class.clone(), mine.clone()], 2, Pass),
+            line("volume is gone", &[class, lost], 1, Fail),
+            line("class is gone", &[mine], 1, Pass),
+        ];
+        table(PLUGIN, &lines);
+    }
+
+    #[test]
+    fn a_foreign_ephemeral_claim_of_a_pod_there_is_an_error() {
+        let foreign = owned_by(&bound("p-s", "v1", "x"), "older");
+        let objects = limited(Some(9), &[with_volumes("p", "n1", "{name: s, ephemeral: {}}"), foreign]);
+        let snapshot = cluster(&objects, &user("new", "", &["v3"]));
+        let state = State::live(&snapshot);
+        let failures = Prepared::with_rules(&state, SchedulerRules::Kube, candidate(&snapshot))
+            .explain(snapshot.node_named("n1").unwrap());
+        assert_eq!(failures.iter().map(|f| (f.plugin, f.code)).collect::<Vec<_>>(), [(PLUGIN, Code::Error)]);
+    }
+
+    #[test]
+    fn volumes_of_planned_replacements_count_and_undo() {
+        let victim = user("web-0", "n2", &["v1"]);
+        let objects = limited(Some(1), &[node("n2", "", ""), victim]);
+        let snapshot = cluster(&objects, &user("new", "", &["v3"]));
+        let (mut state, n1) = (State::live(&snapshot), snapshot.node_named("n1").unwrap());
+        let victim = snapshot.pods_on[1][0];
+        let before = state.checkpoint();
+        state.remove(victim);
+        state.place(Incoming::replacement(&snapshot, victim), n1);
+        assert_eq!(says(&state, PLUGIN, candidate(&snapshot), "n1"), Fail);
+        state.rollback(before);
+        assert_eq!(says(&state, PLUGIN, candidate(&snapshot), "n1"), Pass);
+    }
+}

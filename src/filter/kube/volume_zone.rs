@@ -100,3 +100,71 @@ impl Keys {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::kube::testing::{Expect, Pass, Unresolvable, node, table};
+    use crate::filter::volumes::testing::{
+        bound, claim, delayed, immediate, user, volume, with_meta, with_volumes,
+    };
+
+    const ZONE: &str = "topology.kubernetes.io/zone";
+    const OLD_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+
+    fn line(
+        what: &'static str,
+        pv_labels: &str,
+        node_labels: &str,
+        expected: Expect,
+    ) -> (&'static str, Vec<String>, String, &'static str, Expect) {
+        let pv = with_meta(&volume("pv", "1Gi", "x", ""), &format!("labels: {{{pv_labels}}}"));
+        let objects = vec![node("n1", node_labels, ""), pv, bound("c", "pv", "x")];
+        (what, objects, user("new", "", &["c"]), "n1", expected)
+    }
+
+    #[test]
+    fn zones_are_sets_and_old_labels_fall_back_to_those_of_today() {
+        let (zone, old) = (|z: &str| format!("{ZONE}: {z}"), |z: &str| format!("{OLD_ZONE}: {z}"));
+        let region = "topology.kubernetes.io/region: r";
+        let table_of = [
+            line("V4 in the set", &zone("a__b"), &zone("b"), Pass),
+            line("V4 outside", &zone("a__b"), &zone("c"), Unresolvable),
+            line("V4 node without zones", &zone("a__b"), "x: y", Pass),
+            line("node has only a region", &zone("a"), region, Unresolvable),
+            line("old volume, new node", &old("a"), &zone("a"), Pass),
+            line("old volume, new node elsewhere", &old("a"), &zone("b"), Unresolvable),
+            line(
+                "the node's old label counts first",
+                &old("a"),
+                &format!("{}, {}", old("a"), zone("b")),
+                Pass,
+            ),
+            line("new volume, old node", &zone("a"), &old("a"), Unresolvable),
+            line("zone and region", &format!("{}, {region}", zone("a")), &zone("a"), Unresolvable),
+            line("an empty zone in the set", &zone("a__"), &zone("b"), Pass),
+            line("spaces around", &zone("' a __ b '"), &zone("b"), Pass),
+        ];
+        table(PluginName::VolumeZone, &table_of);
+    }
+
+    #[test]
+    fn claims_without_a_volume_are_refused_unless_they_wait() {
+        let ask = |what, objects: &[String], expected| {
+            let objects = [&[node("n1", "", "")], objects].concat();
+            (what, objects, user("new", "", &["c"]), "n1", expected)
+        };
+        let c = claim("c", "1Gi", "x", "");
+        let ephemeral = with_volumes("new", "", "{name: c, ephemeral: {}}");
+        let lines = [
+            ask("waits", &[delayed("x", "csi.x", ""), c.clone()], Pass),
+            ask("does not wait", &[immediate("x", "csi.x"), c.clone()], Unresolvable),
+            ask("class is gone", std::slice::from_ref(&c), Unresolvable),
+            ask("no class", &[claim("c", "1Gi", "''", "")], Unresolvable),
+            ask("claim is gone", &[], Unresolvable),
+            ask("volume is gone", &[bound("c", "pv", "x")], Unresolvable),
+            ("ephemeral volumes do not count", vec![node("n1", "", "")], ephemeral, "n1", Pass),
+        ];
+        table(PluginName::VolumeZone, &lines);
+    }
+}

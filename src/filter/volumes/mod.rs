@@ -10,6 +10,8 @@
 
 pub mod attach;
 pub mod binding;
+#[cfg(test)]
+pub mod testing;
 
 use super::plugin::Context;
 use super::state::{Incoming, Tenant};

@@ -88,3 +88,6 @@ fn refusal(snapshot: &Snapshot, misfit: Misfit) -> Failure {
     };
     fail(Code::Unresolvable, text)
 }
+
+#[cfg(test)]
+mod tests;
