@@ -146,6 +146,12 @@ impl<'s> State<'s> {
         state
     }
 
+    /// From now on a claim lets go of its devices with its last pod: the *planned* picture (rulebook 0.2, 1.13). Without
+    /// it the claims of pods that left hold on, as the scheduler sees it until they are released. Before any change.
+    pub fn release_claims(&mut self) {
+        self.counters.devices.release();
+    }
+
     /// The snapshot below.
     pub const fn snapshot(&self) -> &'s Snapshot {
         self.snapshot

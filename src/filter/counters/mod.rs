@@ -14,6 +14,7 @@ pub(super) mod attached;
 pub(super) mod bindings;
 pub(super) mod csi_units;
 pub(super) mod exclusive;
+pub(super) mod devices;
 pub(super) mod ports;
 pub(super) mod queues;
 mod selection;
@@ -39,6 +40,7 @@ pub(super) struct Counters {
     pub attached: attached::Attached,
     pub bindings: bindings::Bindings,
     pub exclusive: exclusive::Exclusive,
+    pub devices: devices::Devices,
 }
 
 impl Counters {
@@ -56,6 +58,7 @@ impl Counters {
             attached: attached::Attached::new(snapshot),
             bindings: bindings::Bindings::new(snapshot),
             exclusive: exclusive::Exclusive::new(snapshot),
+            devices: devices::Devices::new(snapshot),
         }
     }
 
@@ -70,5 +73,10 @@ impl Counters {
         self.attached.apply(snapshot, change);
         self.bindings.apply(snapshot, change, undoes);
         self.exclusive.apply(snapshot, change);
+        if undoes {
+            self.devices.undo(snapshot, change);
+        } else {
+            self.devices.apply(snapshot, change);
+        }
     }
 }

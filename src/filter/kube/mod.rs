@@ -6,8 +6,10 @@
 //!
 //! May import: snapshot, filter
 
+pub(in crate::filter) mod dynamic_resources;
 mod inter_pod_affinity;
 mod node_affinity;
+mod node_declared_features;
 mod node_name;
 mod node_ports;
 mod node_resources_fit;
@@ -21,8 +23,10 @@ mod volume_binding;
 mod volume_restrictions;
 mod volume_zone;
 
+pub use dynamic_resources::DynamicResources;
 pub use inter_pod_affinity::{InterPodAffinity, NamespaceFault};
 pub use node_affinity::NodeAffinity;
+pub use node_declared_features::NodeDeclaredFeatures;
 pub use node_name::NodeName;
 pub use node_ports::NodePorts;
 pub use node_resources_fit::NodeResourcesFit;
@@ -56,7 +60,8 @@ pub static RULES: RuleSet = RuleSet {
         &VolumeZone,
         &PodTopologySpread,
         &InterPodAffinity(NamespaceFault::Fixed),
-        // DynamicResources, NodeDeclaredFeatures
+        &DynamicResources { extended_resources: true },
+        &NodeDeclaredFeatures,
     ],
     nominations: true,
     narrows: true,

@@ -5,6 +5,7 @@
 use crate::filter::plugin::{Context, Plugin, PreFilter, Visit};
 use crate::filter::state::State;
 use crate::filter::verdict::{Code, Detail, Failure, PluginName};
+use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, ResourceIdx, SpecIdx};
 
 /// The plugin.
@@ -34,6 +35,11 @@ pub(super) fn has_room(state: &State<'_>, spec: SpecIdx, node: NodeIdx) -> bool 
     amounts.pods(node) < limit && requests.0.iter().all(|&(r, need)| need <= free[r.at()])
 }
 
+/// An extended resource that the node does not have but a device class serves is left to `DynamicResources` (step 5).
+fn is_delegated(snapshot: &Snapshot, resource: ResourceIdx, allocatable: &[i64]) -> bool {
+    allocatable[resource.at()] == 0 && snapshot.dra.class_serving(resource).is_some()
+}
+
 fn check(context: Context<'_>, at: Visit<'_>) -> Result<(), Failure> {
     let (snapshot, amounts) = (context.snapshot(), &context.state.counters.amounts);
     let allocatable = &snapshot.node(at.node).allocatable;
@@ -44,7 +50,7 @@ fn check(context: Context<'_>, at: Visit<'_>) -> Result<(), Failure> {
     for &(resource, need) in &snapshot.requests(context.spec().requests).0 {
         let guests = at.guests.iter().map(|g| snapshot.requests(g.charged).get(resource)).sum::<i64>();
         let have = amounts.free(at.node)[resource.at()] - guests;
-        if need <= have {
+        if need <= have || is_delegated(snapshot, resource, allocatable) {
             continue;
         }
         // Several shortages make one refusal; it is final as soon as one of them is.

@@ -82,7 +82,10 @@ impl Builder {
         };
         let first = self.dra.devices.len();
         for device in spec.devices.iter() {
-            let device = self.device(device, driver, pool);
+            let mut device = self.device(device, driver, pool);
+            if !matches!(reach, Reach::PerDevice) {
+                device.reach = Reach::All;
+            }
             self.dra.devices.push(device);
         }
         let name = self.symbols.intern(&view.metadata.name);

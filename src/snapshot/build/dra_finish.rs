@@ -12,6 +12,8 @@ use crate::snapshot::read::InputError;
 
 /// Prefix of the extended resource that every class serves by itself.
 const IMPLICIT: &str = "deviceclass.resource.kubernetes.io/";
+/// First minor version that serves extended resources through device classes by default (gate `DRAExtendedResource`).
+const EXTENDED_SINCE: u32 = 36;
 
 /// What the rest of the model has by now.
 pub(super) struct Parts<'a> {
@@ -204,6 +206,9 @@ fn pool(
 /// Which class serves which extended resource: the one that names it (the youngest, then the first by name), or the
 /// class whose own name the resource carries.
 fn extended(classes: &[DraftClass], parts: &Parts<'_>) -> FxHashMap<ResourceIdx, u32> {
+    if parts.options.kubernetes_minor < EXTENDED_SINCE {
+        return FxHashMap::default();
+    }
     let mut explicit: FxHashMap<Sym, (i64, u32)> = FxHashMap::default();
     let mut implicit: FxHashMap<&str, u32> = FxHashMap::default();
     for (at, class) in numbered(classes) {

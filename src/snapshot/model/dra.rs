@@ -63,7 +63,7 @@ pub struct Device {
     pub counters: bool,
     /// Is bound only after conditions are met.
     pub conditional: bool,
-    /// Where it can be used.
+    /// Where it can be used, of the nodes that its slice reaches.
     pub reach: Reach,
 }
 
