@@ -132,13 +132,6 @@ impl Devices {
         }
     }
 
-    /// Entries of `reservedFor`.
-    pub fn consumers(&self, snapshot: &Snapshot, claim: ClaimIdx) -> usize {
-        let listed = snapshot.dra.claim(claim).consumers.len();
-        let (now, first) = (self.pods[claim.at()] as usize, self.at_first[claim.at()] as usize);
-        if self.releases { (listed + now).saturating_sub(first) } else { listed + now.saturating_sub(first) }
-    }
-
     /// The live allocation is gone with the last pod.
     fn is_released(&self, claim: ClaimIdx) -> bool {
         self.releases && self.at_first[claim.at()] > 0 && self.pods[claim.at()] == 0

@@ -252,11 +252,6 @@ impl Claim {
     pub fn is_for(&self, name: Sym, uid: Sym) -> bool {
         self.for_pod.is_some_and(|owner| same_object(owner, (name, uid)))
     }
-
-    /// Whether the pod of that name and UID is a consumer.
-    pub fn is_consumed_by(&self, name: Sym, uid: Sym) -> bool {
-        self.consumers.iter().any(|&consumer| same_object(consumer, (name, uid)))
-    }
 }
 
 /// Compares (name, UID) by UID where both have one, else by name.

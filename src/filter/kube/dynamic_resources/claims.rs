@@ -12,9 +12,6 @@ use crate::snapshot::model::dra::{Claim, ClaimSpec};
 use crate::snapshot::model::pod::ClaimSource;
 use crate::snapshot::model::{ClaimIdx, PodIdx, Sym};
 
-/// Consumers of a claim at most, by the API.
-const MAX_CONSUMERS: usize = 256;
-
 /// The claims of a pod.
 #[derive(Debug, Default)]
 pub(in crate::filter) struct PodClaims<'a> {
@@ -67,14 +64,9 @@ pub(in crate::filter) fn resolve<'a>(
             Found::Claim(claim) => (Some(claim), &snapshot.dra.specs[snapshot.dra.claim(claim).spec.at()]),
         };
         claims.there.extend(claim);
-        let allocated = claim.filter(|&claim| !matches!(devices.standing(snapshot, claim), Standing::Free));
-        if let Some(allocated) = allocated {
-            let object = snapshot.dra.claim(allocated);
-            let mine = me.is_some_and(|(name, uid)| object.is_consumed_by(name, uid));
-            if !mine && devices.consumers(snapshot, allocated) >= MAX_CONSUMERS {
-                let name = snapshot.text(object.name);
-                return Err(refuse(format!("claim {name} has {MAX_CONSUMERS} consumers already")));
-            }
+        // A claim with all its 256 consumers is not refused here: the scheduler notices only when it binds.
+        let is_free = claim.is_none_or(|claim| matches!(devices.standing(snapshot, claim), Standing::Free));
+        if !is_free {
             continue;
         }
         check_classes(snapshot, spec)?;
@@ -101,13 +93,13 @@ fn existing(snapshot: &Snapshot, namespace: Sym, name: Sym) -> Result<ClaimIdx, 
 }
 
 /// The claim made from a template for this pod; none when the pod needs none.
-fn of_template<'a>(
-    snapshot: &'a Snapshot,
+fn of_template(
+    snapshot: &Snapshot,
     incoming: Incoming,
     namespace: Sym,
     entry: Sym,
     template: Sym,
-) -> Result<Option<Found<'a>>, Failure> {
+) -> Result<Option<Found<'_>>, Failure> {
     let generated = |pod: PodIdx| {
         let names = &snapshot.pod(pod).claim_names;
         names.iter().find(|(own, _)| *own == entry).map(|&(_, claim)| claim)
