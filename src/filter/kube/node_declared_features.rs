@@ -56,7 +56,7 @@ mod tests {
             "restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [1]}}]";
         let needs = pod("p", "", &format!("containers: [{{name: c, {rule}}}]"));
         let plain = pod("p", "", "");
-        let without = node("n", "", "");
+        let without = node("n1", "", "");
         let with = without.replace(
             "status: {",
             "status: {declaredFeatures: [Other, RestartAllContainersOnContainerExits], ",
@@ -64,9 +64,9 @@ mod tests {
         table(
             PluginName::NodeDeclaredFeatures,
             &[
-                ("N1", vec![without.clone()], needs.clone(), "n", Unresolvable),
-                ("N1 declared", vec![with], needs, "n", Pass),
-                ("N1 plain pod", vec![without], plain, "n", Pass),
+                ("N1", vec![without.clone()], needs.clone(), "n1", Unresolvable),
+                ("N1 declared", vec![with], needs, "n1", Pass),
+                ("N1 plain pod", vec![without], plain, "n1", Pass),
             ],
         );
     }
