@@ -20,6 +20,7 @@ mod tables;
 pub mod verdict;
 pub mod volcano;
 mod volumes;
+mod words;
 
 pub use evaluate::{Prepared, evaluate, explain};
 pub use plugin::{Check, Context, Plugin, PreFilter, Visit};

@@ -1,0 +1,220 @@
+//! Why a node stays and where a pod could go, receiver by receiver.
+//!
+//! Asked about the cluster as it will be with the plan carried out: moves applied, waiting pods in their room. A
+//! receiver's answer is the first Filter that refuses, with its numbers; equal answers of many receivers are told
+//! once, with the receiver that comes closest.
+//!
+//! May import: snapshot, filter, plan
+
+use crate::filter::{Detail, Failure, PluginName, Prepared, State, Verdict};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx, Sym};
+
+use super::kept::Kept;
+use super::outcome::Planned;
+use super::pending::reserve;
+use super::problem::{Problem, Role};
+use super::reason::Reason;
+use super::request::Request;
+use super::setup::setup;
+
+/// Receivers that refuse a pod for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The receivers, by name.
+    pub nodes: Vec<NodeIdx>,
+    /// The one that comes closest.
+    pub closest: NodeIdx,
+    /// What it says.
+    pub failure: Failure,
+}
+
+/// What keeps a pod or lets it go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It holds none of the resource, so nothing asks it to move.
+    HoldsNothing,
+    /// It is terminating: nothing is done to it.
+    Terminating,
+    /// It may not move.
+    MayNotMove(Reason),
+    /// The plan moves it there.
+    Moves(NodeIdx),
+    /// It would be accepted by these receivers, by name.
+    Fits(Vec<NodeIdx>),
+    /// Every receiver refuses it, most receivers first.
+    Nowhere(Vec<Refusal>),
+}
+
+/// One pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodExplanation {
+    /// The pod.
+    pub pod: PodIdx,
+    /// Its cards.
+    pub cards: i64,
+    /// What keeps it or lets it go.
+    pub answer: Answer,
+    /// Receivers that refuse it although others do not, most first.
+    pub refusals: Vec<Refusal>,
+}
+
+/// One node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeExplanation {
+    /// The node.
+    pub node: NodeIdx,
+    /// The plan frees it.
+    pub freed: bool,
+    /// Why it stays.
+    pub kept: Option<Kept>,
+    /// Its pods of the resource, in the order of victims, terminating ones last.
+    pub pods: Vec<PodExplanation>,
+}
+
+/// Answers questions about one plan.
+#[derive(Debug)]
+pub struct Explainer<'s> {
+    problem: Problem<'s>,
+    planned: Planned,
+    state: State<'s>,
+    freed: Vec<bool>,
+}
+
+impl<'s> Explainer<'s> {
+    /// Looks everything up again that the planner did, and carries the plan out.
+    ///
+    /// # Errors
+    /// A sentence when the scope can not be resolved.
+    pub fn new(snapshot: &'s Snapshot, request: &Request, planned: Planned) -> Result<Self, String> {
+        let resource = planned.plan.resource;
+        let mut problem = setup(snapshot, request, resource)?;
+        let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
+        reserve(snapshot, resource, &mut problem.nodes, &mut state);
+        for m in &planned.plan.moves {
+            state.remove(m.pod);
+        }
+        for m in &planned.plan.moves {
+            state.place(problem.replacement[m.pod.at()], m.to);
+        }
+        let mut freed = vec![false; snapshot.nodes.len()];
+        planned.plan.freed.iter().for_each(|n| freed[n.at()] = true);
+        Ok(Self { problem, planned, state, freed })
+    }
+
+    /// The plan and its report.
+    pub const fn planned(&self) -> &Planned {
+        &self.planned
+    }
+
+    /// Why a node stays, pod by pod. A pod is asked about as if the other victims of its node were gone.
+    pub fn node(&mut self, node: NodeIdx) -> NodeExplanation {
+        let snapshot = self.problem.snapshot;
+        let start = self.state.checkpoint();
+        let victims = self.problem.node(node).victims.clone();
+        for &pod in &victims {
+            self.state.remove(pod);
+        }
+        let resource = self.problem.resource;
+        let leaving = snapshot.pods_on[node.at()]
+            .iter()
+            .copied()
+            .filter(|&p| snapshot.pod(p).terminating && snapshot.charged(p, resource) > 0);
+        let pods = victims.iter().copied().chain(leaving).map(|pod| self.about(pod)).collect();
+        self.state.rollback(start);
+        NodeExplanation {
+            node,
+            freed: self.freed[node.at()],
+            kept: self.planned.report.kept(node).cloned(),
+            pods,
+        }
+    }
+
+    /// Where a pod could go. It is asked about as if it were gone from where it stands.
+    pub fn pod(&mut self, pod: PodIdx) -> PodExplanation {
+        let start = self.state.checkpoint();
+        self.state.remove(pod);
+        let about = self.about(pod);
+        self.state.rollback(start);
+        about
+    }
+
+    fn about(&self, pod: PodIdx) -> PodExplanation {
+        let snapshot = self.problem.snapshot;
+        let cards = self.problem.cards(pod);
+        let planned = self.planned.plan.moves.iter().find(|m| m.pod == pod);
+        let quick = if let Some(m) = planned {
+            Some(Answer::Moves(m.to))
+        } else if snapshot.pod(pod).terminating {
+            Some(Answer::Terminating)
+        } else if cards == 0 {
+            Some(Answer::HoldsNothing)
+        } else {
+            None
+        };
+        if let Some(answer) = quick {
+            return PodExplanation { pod, cards, answer, refusals: Vec::new() };
+        }
+        let (fits, refusals) = self.ask_receivers(pod);
+        let refused = self.problem.facts.movability.reason(pod).cloned();
+        let (answer, refusals) = match refused {
+            Some(reason) => (Answer::MayNotMove(reason), refusals),
+            None if fits.is_empty() => (Answer::Nowhere(refusals), Vec::new()),
+            None => (Answer::Fits(fits), refusals),
+        };
+        PodExplanation { pod, cards, answer, refusals }
+    }
+
+    /// Receivers that accept the pod's replacement, and the others by reason.
+    fn ask_receivers(&self, pod: PodIdx) -> (Vec<NodeIdx>, Vec<Refusal>) {
+        let source = self.problem.snapshot.pod(pod).node;
+        let prepared = Prepared::new(&self.state, self.problem.replacement[pod.at()]);
+        let mut fits = Vec::new();
+        let mut refusals: Vec<Refusal> = Vec::new();
+        for (at, facts) in self.problem.nodes.iter().enumerate() {
+            let node = NodeIdx::new(at);
+            let receives = matches!(facts.role, Role::Stays | Role::Candidate);
+            if !receives || self.freed[at] || Some(node) == source {
+                continue;
+            }
+            match prepared.verdict(node) {
+                Verdict::Pass => fits.push(node),
+                Verdict::Wait(failure) | Verdict::Fail(failure) => {
+                    match refusals.iter_mut().find(|r| kind(&r.failure) == kind(&failure)) {
+                        Some(same) => {
+                            if nearness(&failure.detail) > nearness(&same.failure.detail) {
+                                same.closest = node;
+                                same.failure = failure;
+                            }
+                            same.nodes.push(node);
+                        }
+                        None => refusals.push(Refusal { nodes: vec![node], closest: node, failure }),
+                    }
+                }
+            }
+        }
+        refusals.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then(a.closest.cmp(&b.closest)));
+        (fits, refusals)
+    }
+}
+
+/// What makes two refusals the same reason: the plugin, the sort of detail, and what it is about.
+fn kind(failure: &Failure) -> (PluginName, std::mem::Discriminant<Detail>, Option<ResourceIdx>, Option<Sym>) {
+    let (resource, label) = match &failure.detail {
+        Detail::Insufficient { resource, .. } => (Some(*resource), None),
+        Detail::Taint { key, .. } | Detail::MissingTopologyKey { key } | Detail::Skew { key, .. } => (None, Some(*key)),
+        _ => (None, None),
+    };
+    (failure.plugin, std::mem::discriminant(&failure.detail), resource, label)
+}
+
+/// How close a refusal is to acceptance; larger is closer. Only amounts have a distance.
+fn nearness(detail: &Detail) -> i64 {
+    match detail {
+        Detail::Insufficient { need, have, .. } => have.saturating_sub(*need),
+        Detail::TooManyPods { pods, limit } => limit.saturating_sub(*pods),
+        Detail::Skew { skew, limit, .. } => limit.saturating_sub(*skew),
+        Detail::VolumeLimit { attached, new, limit } => limit.saturating_sub(attached.saturating_add(*new)),
+        _ => 0,
+    }
+}
