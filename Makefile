@@ -1,8 +1,8 @@
 # One line per target. `verify` never writes to the tree; `fix` and `golden` do.
 .PHONY: verify test golden bench fix fuzz
 
-# Folder with the bench's cluster files; `bench` says so when it is not there.
-BENCH ?= ../shared/bench/instances
+# Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
+BENCH ?= ../shared/bench
 
 verify: ## format, lints and the library's tests
 	cargo fmt --check
@@ -20,7 +20,7 @@ fix: ## format, and the lints that can repair what they find
 	cargo clippy --fix --allow-dirty --allow-staged --all-targets
 
 bench: ## load, report and planning time per instance
-	cargo run --release -- debug bench $(BENCH)/*.json.gz
+	tests/bench.sh $(BENCH)
 
 fuzz: ## readers and parsers on random input, with a fixed budget
 	PROPTEST_CASES=20000 cargo test --release fuzz_

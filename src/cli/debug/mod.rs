@@ -2,6 +2,7 @@
 //!
 //! May import: cli
 
+mod bench;
 mod filter;
 
 use super::args::debug::{DebugArgs, DebugCommand};
@@ -12,7 +13,8 @@ use super::output::Out;
 pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
     match &args.command {
         DebugCommand::Filter { files, all } => filter::run(files, *all, out),
-        DebugCommand::Bench { .. } | DebugCommand::Classes { .. } => {
+        DebugCommand::Bench { files } => bench::run(files, out),
+        DebugCommand::Classes { .. } => {
             Err(CliError::failure("this subcommand is not part of this build"))
         }
     }
