@@ -34,7 +34,9 @@ impl Failure {
                 format!("{attached} volumes attached and {new} new, {limit} allowed")
             }
             Detail::Object { text } | Detail::NotModelled { text } => text.clone(),
-            Detail::VolumeInUse { by: Some(pod) } => format!("volume is in use by {}", snapshot.pod_key(*pod)),
+            Detail::VolumeInUse { by: Some(pod) } => {
+                format!("volume is in use by {}", snapshot.pod_key(*pod))
+            }
             Detail::VolumeInUse { by: None } => "volume is in use".to_owned(),
             Detail::NominatedPods { node } => {
                 format!("room on {} is for pods nominated to it", snapshot.node_name(*node))
@@ -46,7 +48,9 @@ impl Failure {
 /// An amount as people write it: cpu in cores, memory as it is, others in whole units.
 fn in_units(resource: ResourceIdx, amount: i64, rules: SchedulerRules) -> String {
     let thousandths = resource == ResourceIdx::CPU
-        || (rules == SchedulerRules::Volcano && resource != ResourceIdx::MEMORY && resource != ResourceIdx::PODS);
+        || (rules == SchedulerRules::Volcano
+            && resource != ResourceIdx::MEMORY
+            && resource != ResourceIdx::PODS);
     if thousandths && amount % 1000 == 0 {
         (amount / 1000).to_string()
     } else if thousandths {

@@ -202,7 +202,9 @@ impl<'s> Explainer<'s> {
 fn kind(failure: &Failure) -> (PluginName, std::mem::Discriminant<Detail>, Option<ResourceIdx>, Option<Sym>) {
     let (resource, label) = match &failure.detail {
         Detail::Insufficient { resource, .. } => (Some(*resource), None),
-        Detail::Taint { key, .. } | Detail::MissingTopologyKey { key } | Detail::Skew { key, .. } => (None, Some(*key)),
+        Detail::Taint { key, .. } | Detail::MissingTopologyKey { key } | Detail::Skew { key, .. } => {
+            (None, Some(*key))
+        }
         _ => (None, None),
     };
     (failure.plugin, std::mem::discriminant(&failure.detail), resource, label)

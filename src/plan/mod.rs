@@ -9,6 +9,7 @@
 pub mod cascade;
 pub mod disruption;
 pub mod drain;
+pub mod explain;
 pub mod fate;
 pub mod kept;
 mod make;

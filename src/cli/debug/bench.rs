@@ -23,8 +23,9 @@ const BUDGETS: [Option<(u64, u64)>; 5] = [None, Some((2, 8)), Some((2, 64)), Som
 
 /// Measures every file.
 pub fn run(files: &[PathBuf], out: &mut Out) -> Result<(), CliError> {
-    let mut table =
-        Table::new(["file", "mb", "nodes", "pods", "load", "report", "budget", "plan", "freed", "cost", "peak mb"]);
+    let mut table = Table::new([
+        "file", "mb", "nodes", "pods", "load", "report", "budget", "plan", "freed", "cost", "peak mb",
+    ]);
     for path in files {
         measure(path, &mut table)?;
     }
@@ -40,11 +41,10 @@ fn measure(path: &Path, table: &mut Table) -> Result<(), CliError> {
     let options = ReportOptions { resources: &[], group_by: None, refused: None };
     let report = FragmentationReport::new(&snapshot, &options);
     let report_time = started.elapsed();
-    let resource = report
-        .resources
-        .first()
-        .map(|r| r.resource.clone())
-        .ok_or_else(|| CliError::failure(format!("{}: no extended resource is in use", path.display())))?;
+    let resource =
+        report.resources.first().map(|r| r.resource.clone()).ok_or_else(|| {
+            CliError::failure(format!("{}: no extended resource is in use", path.display()))
+        })?;
     for budget in BUDGETS {
         let mut request = Request::for_resource(&resource);
         if let Some((groups, cards)) = budget {

@@ -14,8 +14,6 @@ pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
     match &args.command {
         DebugCommand::Filter { files, all } => filter::run(files, *all, out),
         DebugCommand::Bench { files } => bench::run(files, out),
-        DebugCommand::Classes { .. } => {
-            Err(CliError::failure("this subcommand is not part of this build"))
-        }
+        DebugCommand::Classes { .. } => Err(CliError::failure("this subcommand is not part of this build")),
     }
 }

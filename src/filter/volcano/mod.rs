@@ -17,8 +17,8 @@ pub use queue::QueueLimit;
 pub use resources::{FutureRoom, RoomNow};
 
 use super::kube::{
-    InterPodAffinity, NamespaceFault, NodeAffinity, NodePorts, NodeUnschedulable, NodeVolumeLimits,
-    PodTopologySpread, TaintToleration, VolumeBinding, VolumeZone,
+    DynamicResources, InterPodAffinity, NamespaceFault, NodeAffinity, NodePorts, NodeUnschedulable,
+    NodeVolumeLimits, PodTopologySpread, TaintToleration, VolumeBinding, VolumeZone,
 };
 use super::plugin::Plugin;
 use super::rules::RuleSet;
@@ -39,7 +39,7 @@ static PLUGINS: &[&dyn Plugin] = &[
     &VolumeZone,
     &PodTopologySpread,
     &VolumeBinding,
-    // DynamicResources
+    &DynamicResources { extended_resources: false },
     &RoomNow,
 ];
 
