@@ -12,6 +12,8 @@ use super::reason::Reason;
 pub enum Kept {
     /// It holds none of the resource.
     Idle,
+    /// It does not provide the resource.
+    NotProviding,
     /// All pods of the resource on it are terminating.
     Emptying,
     /// Not in `scope.nodes`.
@@ -87,6 +89,7 @@ impl Kept {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Idle => "Idle",
+            Self::NotProviding => "NodeNotProviding",
             Self::Emptying => "Emptying",
             Self::OutOfScope => "NodeOutOfScope",
             Self::NotReady => "NodeNotReady",
@@ -123,6 +126,7 @@ impl Kept {
     pub fn sentence(&self, snapshot: &Snapshot) -> String {
         match self {
             Self::Idle => "holds none of the resource".to_owned(),
+            Self::NotProviding => "does not provide the resource".to_owned(),
             Self::Emptying => "all its pods of the resource are terminating".to_owned(),
             Self::OutOfScope => "is not in scope".to_owned(),
             Self::NotReady => "is not Ready".to_owned(),

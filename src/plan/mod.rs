@@ -26,6 +26,8 @@ pub mod status;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod types;
+#[cfg(test)]
+mod workload_cases;
 
 pub use make::make;
 pub use outcome::{Planned, Report};

@@ -153,11 +153,20 @@ pub enum Detail {
     Budgets(BudgetIdx, BudgetIdx),
     /// Another pod, and why that one may not move.
     Pod(PodIdx, Code),
-    /// Have and need.
-    Numbers {
-        /// What there is.
+    /// A budget and its numbers.
+    BudgetNumbers {
+        /// The budget.
+        budget: BudgetIdx,
+        /// Healthy pods.
+        healthy: i64,
+        /// Healthy pods needed.
+        desired: i64,
+    },
+    /// A time that has passed and the least that is asked for.
+    Seconds {
+        /// Passed.
         have: i64,
-        /// What is needed.
+        /// Asked for.
         need: i64,
     },
 }
@@ -208,7 +217,10 @@ impl Reason {
             Detail::BudgetClause(b, clause) => format!("{}: {clause}", budget(b)),
             Detail::Budgets(a, b) => format!("{} and {}", budget(a), budget(b)),
             Detail::Pod(pod, code) => format!("{} {}", snapshot.pod_key(pod), code.sentence()),
-            Detail::Numbers { have, need } => format!("{have} of {need}"),
+            Detail::BudgetNumbers { budget: b, healthy, desired } => {
+                format!("{}: {healthy} healthy, {desired} needed", budget(b))
+            }
+            Detail::Seconds { have, need } => format!("{have} s of {need} s"),
         }
     }
 
@@ -217,7 +229,6 @@ impl Reason {
         let remedy = self.code.remedy()?;
         Some(match (self.code, self.detail) {
             (Code::SchedulerNotEnabled, Detail::Text(name)) => format!("{remedy} {}", snapshot.text(name)),
-            (Code::BarePod | Code::OwnerNotReadable, _) => remedy.to_owned(),
             _ => remedy.to_owned(),
         })
     }

@@ -333,6 +333,21 @@ mod tests {
     }
 
     #[test]
+    fn f54_an_absent_grace_period_is_not_zero() {
+        let grace = |seconds: Option<i64>| {
+            let spec = RepackRunSpec {
+                eviction: Some(crate::api::Eviction { grace_period_seconds: seconds }),
+                ..RepackRunSpec::default()
+            };
+            let request = Request::from_spec(&spec, Some("x.io/npu"), Movability::default());
+            request.map(|r| r.grace_period_seconds).map_err(|faults| faults[0].field.clone())
+        };
+        assert_eq!(grace(None), Ok(None));
+        assert_eq!(grace(Some(0)), Ok(Some(0)));
+        assert_eq!(grace(Some(-1)), Err("spec.eviction.gracePeriodSeconds".to_owned()));
+    }
+
+    #[test]
     fn f32_a_scheduler_follows_kube_unless_its_name_or_the_user_says_otherwise() {
         let mut options = Movability::default();
         assert_eq!(options.rules_of("volcano"), SchedulerRules::Volcano);

@@ -137,11 +137,11 @@ fn check_names(
 /// The first few names.
 fn shorten(names: &[&str]) -> String {
     const SHOWN: usize = 5;
-    let mut text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    let text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN) {
+        Some(rest) if rest > 0 => format!("{text} and {rest} more"),
+        _ => text,
     }
-    text
 }
 
 fn restricts(selection: Option<&ObjectSelection>) -> Option<&ObjectSelection> {
@@ -224,7 +224,9 @@ fn node_policy(
         held = true;
         staying |= !snapshot.pod(pod).terminating;
     }
-    let own = if !held || node.allocatable[resource.at()] <= 0 {
+    let own = if node.allocatable[resource.at()] <= 0 {
+        Some(Kept::NotProviding)
+    } else if !held {
         Some(Kept::Idle)
     } else if !staying {
         Some(Kept::Emptying)

@@ -138,11 +138,11 @@ impl<'a> Marks<'a> {
         let least = i64::try_from(options.min_pod_age_seconds).unwrap_or(i64::MAX);
         let age = now.saturating_sub(pod.created);
         if pod.created > 0 && age < least {
-            return Some(Reason::new(Code::TooYoung, Detail::Numbers { have: age, need: least }));
+            return Some(Reason::new(Code::TooYoung, Detail::Seconds { have: age, need: least }));
         }
         let wait = i64::try_from(options.pod_cooldown_seconds).unwrap_or(i64::MAX);
         let since = now.saturating_sub(self.moved_at(pod)?);
-        (since < wait).then(|| Reason::new(Code::MovedRecently, Detail::Numbers { have: since, need: wait }))
+        (since < wait).then(|| Reason::new(Code::MovedRecently, Detail::Seconds { have: since, need: wait }))
     }
 
     /// When an earlier run moved the pod that this one stands for: the same name under the same owner, or a

@@ -10,6 +10,8 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use rustc_hash::FxHashMap;
+
 use super::cascade::Units;
 use super::fate::Fates;
 use super::kept::Kept;
@@ -17,6 +19,7 @@ use super::pdb::{Forecast, Grip};
 use super::reason::{Code, Detail, Reason};
 use super::request::Request;
 use super::scope::ResolvedScope;
+use super::types::Move;
 use crate::api::OnBlockedPdb;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::pod::Volume;
@@ -85,6 +88,22 @@ impl Facts {
         })
     }
 
+    /// The wave of each move: evictions under one disruption budget go at most as many at a time as it allows, and the
+    /// next wave begins when the replacements of the last are Ready. Cascade pods go with the eviction that takes
+    /// them along. Moves are in the order of the plan, and waves never fall along it but for cascade pods.
+    pub fn waves(&self, snapshot: &Snapshot, moves: &[Move]) -> Vec<usize> {
+        let pods: Vec<PodIdx> = moves.iter().filter(|m| !m.cascade).map(|m| m.pod).collect();
+        let evicted = self.units.evictions(&pods);
+        let steps: Vec<&[PodIdx]> = evicted.iter().map(|&pod| self.units.members(pod)).collect();
+        let mut wave_of: FxHashMap<PodIdx, usize> = FxHashMap::default();
+        for (step, wave) in steps.iter().zip(self.forecast.waves(snapshot, &steps)) {
+            for &pod in *step {
+                wave_of.entry(pod).or_insert(wave);
+            }
+        }
+        moves.iter().map(|m| wave_of.get(&m.pod).copied().unwrap_or(0)).collect()
+    }
+
     /// The pods that leave a node when it is emptied: those that hold the resource and are not terminating.
     pub fn victims<'a>(&'a self, snapshot: &'a Snapshot, node: NodeIdx) -> impl Iterator<Item = PodIdx> + 'a {
         let holds =
@@ -125,6 +144,11 @@ impl Movability {
     pub fn evictions_tolerated(&self, owner: OwnerIdx) -> Option<i64> {
         self.tolerated[owner.at()]
     }
+}
+
+/// True when a pod has scratch space on its node that does not move along: worth saying, no reason to stay.
+pub fn loses_local_data(snapshot: &Snapshot, pod: PodIdx) -> bool {
+    snapshot.spec_of(pod).volumes.contains(&Volume::EmptyDir)
 }
 
 /// Owners that want fewer pods than they have, or none any more, with a clause.
@@ -306,7 +330,10 @@ impl Judge<'_> {
     fn budget_now(&self, grip: Grip) -> Option<Reason> {
         match grip {
             Grip::ExhaustedNow(budget) if self.request.movability.on_blocked_pdb == OnBlockedPdb::Fail => {
-                Some(Reason::new(Code::BudgetExhaustedNow, Detail::Budget(budget)))
+                let allowance = self.forecast.allowance(budget);
+                let (healthy, desired) = (allowance.healthy, allowance.desired);
+                let detail = Detail::BudgetNumbers { budget, healthy, desired };
+                Some(Reason::new(Code::BudgetExhaustedNow, detail))
             }
             _ => None,
         }

@@ -344,12 +344,12 @@ fn group_scope(include: Option<ObjectSelection>, exclude: Option<ObjectSelection
     Request { scope: Scope { pod_groups: Some(rule), nodes: None }, ..request() }
 }
 
-fn by_label(text: &str) -> Option<ObjectSelection> {
-    Some(ObjectSelection { selector: Some(text.parse().unwrap()), names: Vec::new() })
+fn by_label(text: &str) -> ObjectSelection {
+    ObjectSelection { selector: Some(text.parse().unwrap()), names: Vec::new() }
 }
 
-fn by_name(names: &[&str]) -> Option<ObjectSelection> {
-    Some(ObjectSelection { selector: None, names: names.iter().map(|&n| n.to_owned()).collect() })
+fn by_name(names: &[&str]) -> ObjectSelection {
+    ObjectSelection { selector: None, names: names.iter().map(|&n| n.to_owned()).collect() }
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn include_looks_at_group_owner_and_common_pod_labels_and_exclude_at_any() {
                 [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "g", "controller": true}]}}),
         )
         .build();
-    let included = |text: &str| why_with(&s, "p", &group_scope(by_label(text), None)).is_none();
+    let included = |text: &str| why_with(&s, "p", &group_scope(Some(by_label(text)), None)).is_none();
     assert!(
         included("size=l")
             && included("own=yes")
@@ -382,7 +382,8 @@ fn include_looks_at_group_owner_and_common_pod_labels_and_exclude_at_any() {
     assert!(!included("team=x"), "not common to all pods");
     assert!(!included("tier=lead"), "the group is stronger than its owner");
     let excluded = |text: &str| {
-        why_with(&s, "p", &group_scope(by_label("size=l"), by_label(text))) == Some(Code::PodGroupExcluded)
+        why_with(&s, "p", &group_scope(Some(by_label("size=l")), Some(by_label(text))))
+            == Some(Code::PodGroupExcluded)
     };
     assert!(excluded("team=y") && excluded("tier=lead") && excluded("tier=gold") && !excluded("team=z"));
     let everything = Some(ObjectSelection { selector: Some(LabelSelector::default()), names: Vec::new() });
@@ -400,7 +401,7 @@ fn names_and_selector_are_a_union_and_names_that_match_nothing_are_told() {
         .pod("a/p n1 1 g")
         .pod("a/q n2 1 h")
         .build();
-    let named = group_scope(by_name(&["a/g", "a/gone"]), None);
+    let named = group_scope(Some(by_name(&["a/g", "a/gone"])), None);
     assert_eq!(
         (why_with(&s, "p", &named), why_with(&s, "q", &named)),
         (None, Some(Code::PodGroupNotIncluded))
@@ -409,7 +410,7 @@ fn names_and_selector_are_a_union_and_names_that_match_nothing_are_told() {
     assert_eq!(f.scope.warnings, ["scope.podGroups.include lists a/gone, and there is no such PodGroup"]);
     assert_eq!((f.scope.group_count, f.scope.node_count), (1, 2));
     let cards = s.resource_named(CARDS).unwrap();
-    let error = Facts::of(&s, cards, &group_scope(by_name(&["a/gone"]), None)).unwrap_err();
+    let error = Facts::of(&s, cards, &group_scope(Some(by_name(&["a/gone"])), None)).unwrap_err();
     assert_eq!(error, "scope.podGroups.include lists only names that do not exist: a/gone");
     let by_both = node_scope(Some("pool=b"), &["n2"]);
     let f = facts(&s, &by_both);

@@ -67,14 +67,8 @@ pub(super) fn resolve(
             continue;
         }
         pod.replacement = if draft.overhead.is_empty() {
-            match known.get(&(template.spec, pod.spec)) {
-                Some(&found) => found,
-                None => {
-                    let made = replacement(builder, template.spec, pod.spec, &draft.overhead);
-                    known.insert((template.spec, pod.spec), made);
-                    made
-                }
-            }
+            let make = || replacement(builder, template.spec, pod.spec, &draft.overhead);
+            *known.entry((template.spec, pod.spec)).or_insert_with(make)
         } else {
             replacement(builder, template.spec, pod.spec, &draft.overhead)
         };

@@ -283,7 +283,7 @@ pub struct LeaderWorkerSetSpecView<'a> {
     pub leader_worker_template: LeaderWorkerTemplateView<'a>,
 }
 
-/// `spec.leaderWorkerTemplate` of a LeaderWorkerSet. Its pod templates live in the StatefulSets below.
+/// `spec.leaderWorkerTemplate` of a LeaderWorkerSet; its pod templates live in the StatefulSets below.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaderWorkerTemplateView<'a> {
@@ -332,7 +332,7 @@ pub struct JobSetFailureView<'a> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct JobSetRuleView<'a> {
-    /// `FailJobSet`, `RestartJobSet`, `RestartJobSetAndIgnoreMaxRestarts`, `RestartJob`.
+    /// `FailJobSet`, `RestartJobSet` and others.
     #[serde(borrow)]
     pub action: Text<'a>,
 }
