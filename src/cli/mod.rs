@@ -8,11 +8,14 @@
 pub mod args;
 mod completion;
 mod debug;
+mod dryrun;
 pub mod error;
 pub mod exit;
+mod explain;
 pub mod input;
 pub mod options;
 pub mod output;
+mod planning;
 mod report;
 mod source;
 mod version;
@@ -53,6 +56,8 @@ fn run(command: &Command, out: &mut Out) -> Exit {
         Command::Report(args) => report::run(args, out),
         Command::Completion(args) => completion::run(*args, out),
         Command::Debug(args) => debug::run(args, out),
+        Command::Dryrun(args) => dryrun::run(args, out),
+        Command::Explain(args) => explain::run(args, out),
         Command::Version(args) => version::run(*args, out),
     };
     match result.and_then(|()| out.finish().map_err(CliError::from)) {

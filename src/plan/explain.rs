@@ -6,7 +6,7 @@
 //!
 //! May import: snapshot, filter, plan
 
-use crate::filter::{Detail, Failure, PluginName, Prepared, State, Verdict};
+use crate::filter::{Detail, Failure, PluginName, Prepared, SchedulerRules, State, Verdict};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx, Sym};
 
@@ -105,6 +105,11 @@ impl<'s> Explainer<'s> {
     /// The plan and its report.
     pub const fn planned(&self) -> &Planned {
         &self.planned
+    }
+
+    /// Whose rules the replacement of a pod follows.
+    pub fn rules_of(&self, pod: PodIdx) -> SchedulerRules {
+        self.state.rules_of(self.problem.replacement[pod.at()].spec).unwrap_or(SchedulerRules::Kube)
     }
 
     /// Why a node stays, pod by pod. A pod is asked about as if the other victims of its node were gone.

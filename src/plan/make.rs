@@ -5,7 +5,7 @@
 use crate::filter::State;
 use crate::fragmentation::optimum::{BinClass, DEFAULT_EFFORT, ItemClass, optimum};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::NodeIdx;
+use crate::snapshot::model::{NodeIdx, PodIdx};
 
 use super::drain::drain;
 use super::kept::Kept;
@@ -47,6 +47,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         kept: kept(&problem, &plan, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,
+        held: held(&problem),
         warnings: warnings(&problem),
     };
     Ok(Planned { plan, report })
@@ -65,6 +66,11 @@ fn unmovable(problem: &Problem<'_>, request: &Request) -> Vec<Unmovable> {
         cards: held.cards,
     });
     unmovable.collect()
+}
+
+fn held(problem: &Problem<'_>) -> Vec<PodIdx> {
+    let pods = (0..problem.snapshot.pods.len()).map(PodIdx::new);
+    pods.filter(|&pod| problem.cards(pod) > 0 && problem.facts.movability.blocks(pod)).collect()
 }
 
 fn warnings(problem: &Problem<'_>) -> Vec<String> {

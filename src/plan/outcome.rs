@@ -5,7 +5,7 @@
 //! May import: snapshot, plan
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::NodeIdx;
+use crate::snapshot::model::{NodeIdx, PodIdx};
 
 use super::kept::Kept;
 use super::types::Plan;
@@ -81,6 +81,8 @@ pub struct Report {
     pub unmovable: Vec<Unmovable>,
     /// Percentage points asked for.
     pub min_improvement_percent: i64,
+    /// Pods of the resource that may not move, by index.
+    pub held: Vec<PodIdx>,
     /// Things worth saying that are neither error nor reason.
     pub warnings: Vec<String>,
 }
@@ -90,6 +92,11 @@ impl Report {
     pub const fn excess(&self, freed: i64) -> (i64, i64) {
         let excess = self.before.occupied - self.before.optimum;
         (excess, excess - freed)
+    }
+
+    /// True for a pod of the resource that may not move.
+    pub fn is_unmovable(&self, pod: PodIdx) -> bool {
+        self.held.binary_search(&pod).is_ok()
     }
 
     /// Why a node stays, if it is one of those.

@@ -39,6 +39,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Report(report::ReportArgs),
+    Dryrun(dryrun::DryRunArgs),
+    Explain(explain::ExplainArgs),
     Completion(completion::CompletionArgs),
     Debug(debug::DebugArgs),
     Version(version::VersionArgs),

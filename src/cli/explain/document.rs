@@ -1,0 +1,160 @@
+//! The explanation as a versioned document: everything that the text shows.
+//!
+//! May import: cli, api, snapshot, plan
+
+use serde::Serialize;
+
+use crate::api::API_VERSION;
+use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{NodeIdx, PodIdx};
+
+/// An explanation.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    api_version: &'static str,
+    kind: &'static str,
+    /// The node, when one was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeAnswer>,
+    /// Pods.
+    pub pods: Vec<PodAnswer>,
+}
+
+/// Why a node stays.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeAnswer {
+    /// Its name.
+    pub name: String,
+    /// The plan frees it.
+    pub freed: bool,
+    /// Stable code of the reason; empty for a freed node.
+    pub reason: String,
+    /// The reason in a clause.
+    pub message: String,
+}
+
+/// What keeps a pod or lets it go.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodAnswer {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Node.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub node: String,
+    /// Cards.
+    pub cards: i64,
+    /// Stable code of the answer.
+    pub reason: String,
+    /// The answer in a clause.
+    pub message: String,
+    /// What would lift it, if something would.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+    /// Receivers that would accept it.
+    pub receivers: Vec<String>,
+    /// Receivers that refuse it, by rule.
+    pub refusals: Vec<RefusalAnswer>,
+}
+
+/// Receivers that refuse for one reason.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusalAnswer {
+    /// The Filter.
+    pub plugin: String,
+    /// What the closest receiver says.
+    pub message: String,
+    /// The receiver that comes closest.
+    pub closest: String,
+    /// All of them.
+    pub nodes: Vec<String>,
+}
+
+/// Explains a node.
+pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -> Explanation {
+    let found = explainer.node(node);
+    let kept = found.kept.as_ref();
+    let answer = NodeAnswer {
+        name: snapshot.node_name(node).to_owned(),
+        freed: found.freed,
+        reason: kept.map(|k| k.code().to_owned()).unwrap_or_default(),
+        message: kept.map(|k| k.sentence(snapshot)).unwrap_or_default(),
+    };
+    let pods = found.pods.iter().map(|p| pod_answer(snapshot, explainer, p)).collect();
+    explanation(Some(answer), pods)
+}
+
+/// Explains pods.
+pub fn pods(snapshot: &Snapshot, explainer: &mut Explainer<'_>, pods: &[PodIdx]) -> Explanation {
+    let found: Vec<PodExplanation> = pods.iter().map(|&pod| explainer.pod(pod)).collect();
+    explanation(None, found.iter().map(|p| pod_answer(snapshot, explainer, p)).collect())
+}
+
+const fn explanation(node: Option<NodeAnswer>, pods: Vec<PodAnswer>) -> Explanation {
+    Explanation { api_version: API_VERSION, kind: "Explanation", node, pods }
+}
+
+fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplanation) -> PodAnswer {
+    let pod = snapshot.pod(found.pod);
+    let names =
+        |nodes: &[NodeIdx]| nodes.iter().map(|&n| snapshot.node_name(n).to_owned()).collect::<Vec<_>>();
+    let (reason, message, remedy, receivers, refusals): (&str, String, String, Vec<String>, &[Refusal]) =
+        match &found.answer {
+            Answer::HoldsNothing => {
+                ("HoldsNothing", "holds none of the resource".to_owned(), String::new(), Vec::new(), &[])
+            }
+            Answer::Terminating => (
+                "Terminating",
+                "is terminating and will leave by itself".to_owned(),
+                String::new(),
+                Vec::new(),
+                &[],
+            ),
+            Answer::MayNotMove(why) => (
+                why.code.as_str(),
+                format!("may not move: {}", why.sentence(snapshot)),
+                why.remedy(snapshot).unwrap_or_default(),
+                Vec::new(),
+                &found.refusals,
+            ),
+            Answer::Moves(to) => (
+                "Moves",
+                format!("moves to {}", snapshot.node_name(*to)),
+                String::new(),
+                vec![snapshot.node_name(*to).to_owned()],
+                &[],
+            ),
+            Answer::Fits(nodes) => {
+                let count = nodes.len();
+                let message = format!("fits {count} receiver{}", if count == 1 { "" } else { "s" });
+                ("Fits", message, String::new(), names(nodes), &found.refusals)
+            }
+            Answer::Nowhere(refusals) => {
+                ("NoReceiver", "fits no receiver".to_owned(), String::new(), Vec::new(), refusals)
+            }
+        };
+    PodAnswer {
+        namespace: snapshot.namespace_name(pod.namespace).to_owned(),
+        name: snapshot.text(pod.name).to_owned(),
+        node: pod.node.map(|n| snapshot.node_name(n).to_owned()).unwrap_or_default(),
+        cards: found.cards,
+        reason: reason.to_owned(),
+        message,
+        remedy,
+        receivers,
+        refusals: refusals
+            .iter()
+            .map(|r| RefusalAnswer {
+                plugin: r.failure.plugin.as_str().to_owned(),
+                message: r.failure.sentence(snapshot, explainer.rules_of(found.pod)),
+                closest: snapshot.node_name(r.closest).to_owned(),
+                nodes: names(&r.nodes),
+            })
+            .collect(),
+    }
+}

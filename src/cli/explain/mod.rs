@@ -1,0 +1,83 @@
+//! `kubectl repack explain`: why a node stays, where a pod could go, and which rule says no where.
+//!
+//! May import: cli, snapshot, plan
+
+mod document;
+mod text;
+
+use super::args::explain::{ExplainArgs, Target};
+use super::args::groups::Format;
+use super::error::CliError;
+use super::options::{PlanOptions, View};
+use super::output::{Out, json, yaml};
+use super::{planning, source};
+use crate::api::nearest;
+use crate::plan::explain::Explainer;
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx};
+
+/// Prints the explanation.
+pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
+    let target = args.target()?;
+    let options = PlanOptions::explain(args)?;
+    let view = View::resolve(&args.view, |name| std::env::var(name).ok());
+    let snapshot = source::load(&args.source, out)?;
+    let pass = planning::plan(&snapshot, &options, out)?;
+    let mut explainer = Explainer::new(&snapshot, &pass.request, pass.planned)
+        .map_err(|fault| CliError::failure(format!("cannot explain: {fault}")))?;
+    let found = match target {
+        Target::Node(name) => document::node(&snapshot, &mut explainer, find_node(&snapshot, &name)?),
+        Target::Pod { namespace, name } => {
+            document::pods(&snapshot, &mut explainer, &[find_pod(&snapshot, &namespace, &name)?])
+        }
+        Target::PodGroup { namespace, name } => {
+            let group = find_group(&snapshot, &namespace, &name)?;
+            document::pods(&snapshot, &mut explainer, &snapshot.groups[group.at()].pods)
+        }
+    };
+    let written = match view.format {
+        Format::Json => json(&found),
+        Format::Yaml => yaml(&found),
+        Format::Name => Ok(found.pods.iter().map(|p| format!("pod/{}/{}\n", p.namespace, p.name)).collect()),
+        Format::Table | Format::Wide => Ok(text::explain(&snapshot, &explainer, &found, &view)),
+    };
+    out.data(&written.map_err(|fault| CliError::failure("cannot write the explanation").because(fault))?);
+    Ok(())
+}
+
+fn find_node(snapshot: &Snapshot, name: &str) -> Result<NodeIdx, CliError> {
+    snapshot.node_named(name).ok_or_else(|| {
+        let names = snapshot.nodes.iter().map(|n| snapshot.text(n.name));
+        not_found(format!("no node {name}"), nearest(name, names).map(str::to_owned))
+    })
+}
+
+fn find_pod(snapshot: &Snapshot, namespace: &str, name: &str) -> Result<PodIdx, CliError> {
+    let key = format!("{namespace}/{name}");
+    let all = (0..snapshot.pods.len()).map(PodIdx::new);
+    let here = |p: &PodIdx| {
+        snapshot.pod_name(*p) == name && snapshot.namespace_name(snapshot.pod(*p).namespace) == namespace
+    };
+    all.clone().find(here).ok_or_else(|| {
+        let keys: Vec<String> = all.map(|p| snapshot.pod_key(p)).collect();
+        not_found(format!("no pod {key}"), nearest(&key, keys.iter().map(String::as_str)).map(str::to_owned))
+    })
+}
+
+fn find_group(snapshot: &Snapshot, namespace: &str, name: &str) -> Result<GroupIdx, CliError> {
+    let key = format!("{namespace}/{name}");
+    let all = (0..snapshot.groups.len()).map(GroupIdx::new);
+    all.clone().find(|&g| snapshot.group_key(g) == key).ok_or_else(|| {
+        let keys: Vec<String> = all.map(|g| snapshot.group_key(g)).collect();
+        let near = nearest(&key, keys.iter().map(String::as_str)).map(str::to_owned);
+        not_found(format!("no PodGroup {key}"), near)
+    })
+}
+
+fn not_found(sentence: String, near: Option<String>) -> CliError {
+    let error = CliError::failure(format!("{sentence} in this cluster state"));
+    match near {
+        Some(near) => error.hint(format!("did you mean {near}")),
+        None => error,
+    }
+}

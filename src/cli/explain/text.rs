@@ -1,0 +1,79 @@
+//! The explanation for people.
+//!
+//! May import: cli, snapshot, plan
+
+use std::fmt::Write as _;
+
+use super::document::{Explanation, PodAnswer};
+use crate::cli::args::groups::Format;
+use crate::cli::options::View;
+use crate::cli::output::picture::{Drawing, Letters};
+use crate::cli::planning;
+use crate::plan::explain::Explainer;
+use crate::snapshot::Snapshot;
+
+/// How many receivers a line names.
+const NAMED: usize = 5;
+
+/// The whole text.
+pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanation, view: &View) -> String {
+    let mut text = String::new();
+    let wide = view.format == Format::Wide;
+    if let Some(node) = &found.node {
+        let outcome = if node.freed {
+            "would be freed".to_owned()
+        } else if node.reason.is_empty() {
+            "holds none of the resource".to_owned()
+        } else {
+            format!("stays: {} ({})", node.message, node.reason)
+        };
+        let _ = writeln!(text, "node {} {outcome}", node.name);
+        if !view.summary {
+            let drawing = Drawing { glyphs: view.glyphs, wide: true, summary: false, headers: view.headers };
+            let picture = planning::picture(snapshot, explainer.planned(), snapshot.node_named(&node.name));
+            let _ = write!(text, "\n{}", picture.draw(drawing, &mut Letters::default()));
+        }
+    }
+    for pod in &found.pods {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        about(&mut text, pod, wide);
+    }
+    text
+}
+
+fn about(text: &mut String, pod: &PodAnswer, wide: bool) {
+    let plural = if pod.cards == 1 { "" } else { "s" };
+    let place = if pod.node.is_empty() { String::new() } else { format!(" on {}", pod.node) };
+    let _ = writeln!(
+        text,
+        "pod {}/{}{place}, {} card{plural}: {} ({})",
+        pod.namespace, pod.name, pod.cards, pod.message, pod.reason
+    );
+    if !pod.remedy.is_empty() {
+        let _ = writeln!(text, "  would change with {}", pod.remedy);
+    }
+    if pod.receivers.len() > 1 || (pod.reason == "Fits" && !pod.receivers.is_empty()) {
+        let _ = writeln!(text, "  accepted by {}", some(&pod.receivers, wide));
+    }
+    for refusal in &pod.refusals {
+        let count = refusal.nodes.len();
+        let nodes = if count == 1 { "node" } else { "nodes" };
+        let _ = writeln!(
+            text,
+            "  {count} {nodes} {}: {} (closest {})",
+            refusal.plugin, refusal.message, refusal.closest
+        );
+        if wide && count > 1 {
+            let _ = writeln!(text, "    {}", refusal.nodes.join(", "));
+        }
+    }
+}
+
+fn some(names: &[String], wide: bool) -> String {
+    if wide || names.len() <= NAMED {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..NAMED].join(", "), names.len() - NAMED)
+}

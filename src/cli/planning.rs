@@ -1,0 +1,172 @@
+//! What `dryrun` and `explain` share: the resource, the plan, its independent check, the picture of both.
+//!
+//! May import: cli, api, snapshot, fragmentation, plan, verify
+
+use super::error::CliError;
+use super::options::PlanOptions;
+use super::output::Out;
+use super::output::picture::{Block, Holder, Picture, Row, Totals};
+use crate::api::{RepackRun, nearest, one_decimal};
+use crate::fragmentation::resources_in_use;
+use crate::plan::kept::Kept;
+use crate::plan::{Planned, Request, make};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx, ResourceIdx};
+
+/// A planning pass as a command sees it.
+#[derive(Debug)]
+pub struct Pass {
+    /// The run that asks for it.
+    pub run: RepackRun,
+    /// The same for the planner.
+    pub request: Request,
+    /// What came of it.
+    pub planned: Planned,
+}
+
+/// Plans what the options ask for.
+///
+/// # Errors
+/// Without a resource, the list of those in use when there are several; a scope that can not be resolved.
+pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Pass, CliError> {
+    let resource = match options.resource() {
+        Some(name) => name.to_owned(),
+        None => only_resource(snapshot)?,
+    };
+    let (run, request) = options.request_for(&resource)?;
+    if snapshot.resource_named(&resource).is_none() {
+        let known: Vec<&str> =
+            snapshot.extended_resources().into_iter().map(|r| snapshot.resource_name(r)).collect();
+        let error = CliError::failure(format!("no node provides and no pod requests {resource}"));
+        return Err(match nearest(&resource, known.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean -r {near}")),
+            None => error,
+        });
+    }
+    let planned =
+        make(snapshot, &request).map_err(|fault| CliError::failure(format!("cannot plan: {fault}")))?;
+    for warning in &planned.report.warnings {
+        out.warning(warning);
+    }
+    Ok(Pass { run, request, planned })
+}
+
+/// The only extended resource in use.
+fn only_resource(snapshot: &Snapshot) -> Result<String, CliError> {
+    let used = resources_in_use(snapshot);
+    match &*used {
+        [only] => Ok(snapshot.resource_name(*only).to_owned()),
+        [] => {
+            let provided = snapshot.extended_resources();
+            let Some(first) = provided.first() else {
+                return Err(CliError::failure(
+                    "no node provides an extended resource, and no pod requests one",
+                ));
+            };
+            Ok(snapshot.resource_name(*first).to_owned())
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|&r| snapshot.resource_name(r)).collect();
+            Err(CliError::usage(format!("several resources are in use: {}", names.join(", ")))
+                .hint(format!("name one: -r {}", names[0])))
+        }
+    }
+}
+
+/// The picture of the cluster as it is, with what the plan would do. `only` draws one node and the receivers of its
+/// pods.
+pub fn picture(snapshot: &Snapshot, planned: &Planned, only: Option<NodeIdx>) -> Picture {
+    let (plan, report) = (&planned.plan, &planned.report);
+    let before = &report.before;
+    let (excess, _) = report.excess(0);
+    let rows: Vec<Row> = (0..snapshot.nodes.len())
+        .map(NodeIdx::new)
+        .filter(|&node| provides(snapshot, node, plan.resource))
+        .filter(|&node| {
+            only.is_none_or(|n| n == node || plan.moves.iter().any(|m| m.from == n && m.to == node))
+        })
+        .map(|node| row(snapshot, planned, node))
+        .collect();
+    Picture {
+        resource: snapshot.resource_name(plan.resource).to_owned(),
+        totals: Totals {
+            nodes: unsigned(before.providing),
+            occupied: unsigned(before.occupied),
+            optimum: unsigned(before.optimum),
+            optimum_exact: before.exact,
+            rate: one_decimal(excess, before.providing),
+            free_cards: rows.iter().map(|row| row.hole).sum(),
+            largest_job: None,
+        },
+        rows,
+        hidden: 0,
+    }
+}
+
+fn provides(snapshot: &Snapshot, node: NodeIdx, resource: ResourceIdx) -> bool {
+    snapshot.node(node).allocatable[resource.at()] > 0
+}
+
+fn row(snapshot: &Snapshot, planned: &Planned, node: NodeIdx) -> Row {
+    let (plan, report) = (&planned.plan, &planned.report);
+    let resource = plan.resource;
+    let holders: Vec<PodIdx> = snapshot.pods_on[node.at()]
+        .iter()
+        .copied()
+        .filter(|&pod| snapshot.charged(pod, resource) > 0)
+        .collect();
+    let mut blocks: Vec<Block> = Vec::new();
+    for &pod in &holders {
+        let holder = match snapshot.pod(pod).group {
+            Some(group) if !report.is_unmovable(pod) => Holder::Group(snapshot.group_key(group)),
+            _ => Holder::Unmovable,
+        };
+        let cards = unsigned(snapshot.charged(pod, resource));
+        match blocks.iter_mut().find(|b| b.holder == holder) {
+            Some(block) => block.cards += cards,
+            None => blocks.push(Block { holder, cards }),
+        }
+    }
+    blocks.sort_by_key(|block| (block.holder == Holder::Unmovable, std::cmp::Reverse(block.cards)));
+    let used: i64 = holders.iter().map(|&pod| snapshot.charged(pod, resource)).sum();
+    let freed = plan.freed.contains(&node);
+    let mut moves: Vec<(GroupIdx, NodeIdx)> = plan
+        .moves
+        .iter()
+        .filter(|m| m.from == node && m.to != node)
+        .filter_map(|m| Some((snapshot.pod(m.pod).group?, m.to)))
+        .collect();
+    moves.sort_unstable();
+    moves.dedup();
+    let received = plan
+        .moves
+        .iter()
+        .filter(|m| m.to == node && m.from != node)
+        .map(|m| snapshot.charged(m.pod, resource));
+    let note = match report.kept(node) {
+        Some(Kept::Idle | Kept::Receives | Kept::Cordoned) | None => String::new(),
+        Some(why) => format!("kept ({})", why.sentence(snapshot)),
+    };
+    Row {
+        node: snapshot.node_name(node).to_owned(),
+        pool: String::new(),
+        capacity: unsigned(snapshot.node(node).allocatable[resource.at()]),
+        blocks,
+        hole: unsigned(snapshot.node(node).allocatable[resource.at()] - used),
+        cordoned: snapshot.node(node).unschedulable,
+        moves: if freed {
+            moves
+                .into_iter()
+                .map(|(group, to)| (snapshot.group_key(group), snapshot.node_name(to).to_owned()))
+                .collect()
+        } else {
+            Vec::new()
+        },
+        receives: unsigned(received.sum()),
+        note,
+    }
+}
+
+fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
