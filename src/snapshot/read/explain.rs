@@ -1,15 +1,15 @@
 //! Turns a parser's error into one sentence that names object and field.
 //!
-//! Runs only after an error, so it may read the object again: once for its name, once for the path of the field.
+//! Runs only after an error, so it may read the object again for its name.
 //!
 //! May import: snapshot
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_path_to_error::{Path, Segment, Track};
 
 use super::error::InputError;
+use super::inspect::WrongType;
 use crate::snapshot::view::basic::Text;
 use crate::snapshot::view::object::Kind;
 
@@ -30,42 +30,14 @@ impl Name {
     }
 }
 
-/// The sentence for a field of the wrong type. `object` is read again; `problem` is the parser's text.
-pub(super) fn wrong_type<'de, D: Deserializer<'de>>(
-    kind: Kind,
-    name: &Name,
-    object: D,
-    problem: &str,
-) -> InputError {
-    let mut track = Track::new();
-    let tracked = kind.read(serde_path_to_error::Deserializer::new(object, &mut track));
-    let path = if tracked.is_err() { render(&track.path()) } else { String::new() };
-    let problem = plain(problem);
-    if path.is_empty() {
+/// The sentence for a field of the wrong type.
+pub(super) fn wrong_type(kind: Kind, name: &Name, fault: &WrongType) -> InputError {
+    let problem = plain(&fault.problem);
+    if fault.path.is_empty() {
         InputError::object(kind.name(), &name.namespace, &name.name, problem)
     } else {
-        InputError::field(kind.name(), &name.namespace, &name.name, path, problem)
+        InputError::field(kind.name(), &name.namespace, &name.name, fault.path.clone(), problem)
     }
-}
-
-/// A path in the notation of `kubectl explain`, with keys that hold dots or slashes in brackets.
-fn render(path: &Path) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    for segment in path {
-        match segment {
-            Segment::Seq { index } => _ = write!(text, "[{index}]"),
-            Segment::Map { key } if key.contains(['.', '/']) => _ = write!(text, "[\"{key}\"]"),
-            Segment::Map { key } | Segment::Enum { variant: key } => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text += key;
-            }
-            Segment::Unknown => {}
-        }
-    }
-    text
 }
 
 /// Rewords serde's `invalid type: string "a", expected i32 at line 1 column 2`.

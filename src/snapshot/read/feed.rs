@@ -4,11 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use super::Sink;
+use serde_json::Value;
+
 use super::error::{InputError, Origin};
+use super::explain::{self, Name};
 use super::header::{Header, LeftOut};
+use super::inspect::{Inspected, inspect};
+use super::{ReducedSink, Sink};
 use crate::snapshot::view::basic::Text;
-use crate::snapshot::view::object::Object;
+use crate::snapshot::view::object::{Kind, Object};
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub struct ReadStats {
     pub left_out: Vec<LeftOut>,
     /// When a snapshot file was taken, RFC 3339, as far as it says.
     pub taken_at: Option<String>,
+    /// A snapshot file was read whose names are pseudonyms.
+    pub anonymized: bool,
 }
 
 impl ReadStats {
@@ -34,6 +40,7 @@ impl ReadStats {
             *self.skipped.entry(kind).or_default() += count;
         }
         self.left_out.extend(other.left_out);
+        self.anonymized |= other.anonymized;
         // Several files are as old as the oldest of them.
         self.taken_at = match (self.taken_at.take(), other.taken_at) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -42,29 +49,68 @@ impl ReadStats {
     }
 }
 
-/// The sink, with the position in the input and the counts.
+/// Who takes the objects.
+pub(super) enum Target<'s> {
+    /// As views, for the model.
+    Views(&'s mut dyn Sink),
+    /// Reduced to the fields that views read, for a snapshot file.
+    Reduced(&'s mut dyn ReducedSink),
+}
+
+/// The target, with the position in the input and the counts.
 pub(super) struct Feed<'s> {
-    sink: &'s mut dyn Sink,
+    target: Target<'s>,
     pub(super) stats: ReadStats,
     pub(super) origin: Origin,
     /// A list was met, so an input without objects is a cluster without them.
     pub(super) list: bool,
 }
 
+/// Why an object was not handed over.
+pub(super) enum Failure {
+    /// It is no JSON, ends too early, or has a field of the wrong type.
+    Parser(serde_json::Error),
+    /// It was refused.
+    Object(InputError),
+    /// It is itself a list.
+    List,
+}
+
 impl<'s> Feed<'s> {
-    pub(super) fn new(file: &str, sink: &'s mut dyn Sink) -> Self {
-        Self {
-            sink,
-            stats: ReadStats::default(),
-            origin: Origin { file: file.to_owned(), item: 0 },
-            list: false,
+    pub(super) fn new(file: &str, target: Target<'s>) -> Self {
+        let origin = Origin { file: file.to_owned(), item: 0 };
+        Self { target, stats: ReadStats::default(), origin, list: false }
+    }
+
+    /// Hands over the object of a known kind that `text` starts with; says how many bytes it took.
+    pub(super) fn json(&mut self, kind: Kind, api_version: &str, text: &str) -> Result<usize, Failure> {
+        let (object, used) = kind.read_prefix(text).map_err(Failure::Parser)?;
+        match &mut self.target {
+            Target::Views(sink) => {
+                self.stats.objects += 1;
+                sink.object(object, &self.origin).map_err(|e| Failure::Object(e.at(&self.origin)))?;
+            }
+            Target::Reduced(_) => {
+                let value = serde_json::from_str(&text[..used]).map_err(Failure::Parser)?;
+                self.value(kind, api_version, &value).map_err(Failure::Object)?;
+            }
         }
+        Ok(used)
     }
 
     /// Hands over one object of a known kind.
-    pub(super) fn known(&mut self, object: Object<'_>) -> Result<(), InputError> {
-        self.stats.objects += 1;
-        self.sink.object(object, &self.origin).map_err(|e| e.at(&self.origin))
+    pub(super) fn value(&mut self, kind: Kind, api_version: &str, value: &Value) -> Result<(), InputError> {
+        let done = match inspect(kind, value) {
+            Ok(Inspected { object, taken }) => {
+                self.stats.objects += 1;
+                match &mut self.target {
+                    Target::Views(sink) => sink.object(object, &self.origin),
+                    Target::Reduced(sink) => sink.object(kind, api_version, taken),
+                }
+            }
+            Err(fault) => Err(explain::wrong_type(kind, &Name::of(value), &fault)),
+        };
+        done.map_err(|e| e.at(&self.origin))
     }
 
     /// Counts one object of a kind that no rule reads.
@@ -74,8 +120,9 @@ impl<'s> Feed<'s> {
         } else {
             self.stats.skipped.insert(kind.to_owned(), 1);
         }
+        let Target::Views(sink) = &mut self.target else { return Ok(()) };
         let object = Object::Unknown { api_version: Text::from(api_version), kind: Text::from(kind) };
-        self.sink.object(object, &self.origin).map_err(|e| e.at(&self.origin))
+        sink.object(object, &self.origin).map_err(|e| e.at(&self.origin))
     }
 
     /// Takes over what a snapshot file says of itself.
@@ -83,6 +130,7 @@ impl<'s> Feed<'s> {
         header.check(&self.origin.file)?;
         self.stats.left_out.extend(header.left_out);
         self.stats.taken_at = header.taken_at;
+        self.stats.anonymized |= header.anonymized;
         Ok(())
     }
 

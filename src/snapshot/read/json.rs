@@ -8,12 +8,14 @@
 use std::io::Read;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use super::error::InputError;
 use super::explain::{self, Name};
-use super::feed::Feed;
+use super::feed::{Failure, Feed};
 use super::head::{self, TypeMeta};
 use super::header::{self, Header};
+use super::inspect::{WrongType, inspect};
 use super::window::Window;
 use crate::snapshot::view::object::{Kind, group_of, read_prefix};
 
@@ -47,14 +49,6 @@ const MAX_DEPTH: u32 = 8;
 struct ItemType {
     api_version: String,
     kind: String,
-}
-
-/// Why an item was not handed over.
-enum Failure {
-    Parser(serde_json::Error),
-    Object(InputError),
-    /// The item is itself a list.
-    List,
 }
 
 impl<R: Read> Json<'_, '_, R> {
@@ -106,6 +100,7 @@ impl<R: Read> Json<'_, '_, R> {
                 "kind" => kind = self.value()?,
                 "version" => header.version = self.value()?,
                 "takenAt" => header.taken_at = self.value()?,
+                "anonymized" => header.anonymized = self.value()?,
                 "leftOut" => header.left_out = self.value()?,
                 "items" if self.peek()? == Some(b'[') => {
                     if kind == header::KIND && header.version > 0 {
@@ -281,9 +276,11 @@ impl<R: Read> Json<'_, '_, R> {
             .at(&self.feed.origin);
         }
         let known = Kind::of(group_of(meta.api_version.as_deref().unwrap_or_default()), kind);
-        if let (true, Some(kind)) = (error.is_data(), known) {
-            let object = &mut serde_json::Deserializer::from_str(text);
-            return explain::wrong_type(kind, &name, object, &error.to_string()).at(&self.feed.origin);
+        // Reading it the slow way finds the field.
+        if let (true, Some(kind), Ok((value, _))) = (error.is_data(), known, read_prefix::<Value>(text)) {
+            let fault = inspect(kind, &value).err();
+            let fault = fault.unwrap_or(WrongType { path: String::new(), problem: error.to_string() });
+            return explain::wrong_type(kind, &name, &fault).at(&self.feed.origin);
         }
         let problem = format!("{} (item {})", explain::plain(&error.to_string()), self.feed.origin.item);
         self.window.error(&self.feed.origin.file, offset_of(error, text), &problem)
@@ -301,14 +298,11 @@ fn hand_over(text: &str, inherited: Option<&ItemType>, feed: &mut Feed<'_>) -> R
         return Err(Failure::Object(feed.item_error(missing)));
     };
     if let Some(kind) = Kind::of(group_of(api_version), name) {
-        let (object, used) = kind.read_prefix(text).map_err(Failure::Parser)?;
-        feed.known(object).map_err(Failure::Object)?;
-        Ok(used)
-    } else {
-        let (_, used) = read_prefix::<IgnoredAny>(text).map_err(Failure::Parser)?;
-        feed.unknown(api_version, name).map_err(Failure::Object)?;
-        Ok(used)
+        return feed.json(kind, api_version, text);
     }
+    let (_, used) = read_prefix::<IgnoredAny>(text).map_err(Failure::Parser)?;
+    feed.unknown(api_version, name).map_err(Failure::Object)?;
+    Ok(used)
 }
 
 /// The type of the object that `text` starts with; items of a typed list that do not begin with their own have the

@@ -12,6 +12,7 @@ mod feed;
 mod files;
 mod head;
 mod header;
+mod inspect;
 mod json;
 #[cfg(test)]
 mod tests;
@@ -24,10 +25,11 @@ pub use error::{InputError, Origin};
 pub use feed::ReadStats;
 pub use files::{folder_entries, is_input_file};
 pub use header::{API_VERSION, Header, KIND, LeftOut, VERSION};
+use serde_json::{Map, Value};
 
-use self::feed::Feed;
+use self::feed::{Feed, Target};
 use self::window::Window;
-use super::view::object::Object;
+use super::view::object::{Kind, Object};
 
 /// Takes the objects of an input, one by one, in input order.
 pub trait Sink {
@@ -36,20 +38,41 @@ pub trait Sink {
     fn object(&mut self, object: Object<'_>, origin: &Origin) -> Result<(), InputError>;
 }
 
+/// Takes objects reduced to the fields that planning reads, one by one, in input order.
+pub trait ReducedSink {
+    /// Takes the fields of one object; `apiVersion` and `kind` are not among them.
+    fn object(&mut self, kind: Kind, api_version: &str, fields: Map<String, Value>)
+    -> Result<(), InputError>;
+}
+
 /// Reads everything from `reader` into `sink`. `file` is the name for messages, `-` for standard input.
 ///
 /// Errors: the input is empty, cut off, no text, neither JSON nor YAML, or an object has a field of the wrong type;
 /// also whatever the sink refuses. Objects before the fault have reached the sink.
-pub fn read_all(mut reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
+pub fn read_all(reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
+    read_into(reader, file, Target::Views(sink))
+}
+
+/// Like [`read_all`], for a sink that takes reduced objects. Objects with a field of the wrong type are refused here,
+/// too.
+pub fn reduce_all(
+    reader: impl Read,
+    file: &str,
+    sink: &mut dyn ReducedSink,
+) -> Result<ReadStats, InputError> {
+    read_into(reader, file, Target::Reduced(sink))
+}
+
+fn read_into(mut reader: impl Read, file: &str, target: Target<'_>) -> Result<ReadStats, InputError> {
     let start = first_bytes(&mut reader, file)?;
     let gzip = start.starts_with(&[0x1f, 0x8b]);
     let reader = Cursor::new(start).chain(reader);
     if !gzip {
-        return read_text(reader, file, sink);
+        return read_text(reader, file, target);
     }
     let mut unpacked = flate2::read::MultiGzDecoder::new(reader);
     let start = first_bytes(&mut unpacked, file)?;
-    read_text(Cursor::new(start).chain(unpacked), file, sink)
+    read_text(Cursor::new(start).chain(unpacked), file, target)
 }
 
 /// The first bytes, without a byte order mark: enough to recognise the format.
@@ -67,8 +90,8 @@ fn first_bytes(reader: &mut impl Read, file: &str) -> Result<Vec<u8>, InputError
     Ok(start)
 }
 
-fn read_text(reader: impl Read, file: &str, sink: &mut dyn Sink) -> Result<ReadStats, InputError> {
-    let mut feed = Feed::new(file, sink);
+fn read_text(reader: impl Read, file: &str, target: Target<'_>) -> Result<ReadStats, InputError> {
+    let mut feed = Feed::new(file, target);
     let mut window = Window::new(reader);
     match window.peek().map_err(|fault| window.fault(file, &fault))? {
         None => return Err(InputError::file(file, "is empty")),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::{Budget, Options};
 
 use super::error::InputError;
-use super::explain::{self, Name};
+use super::explain;
 use super::feed::Feed;
 use super::header::{self, Header};
 use crate::snapshot::view::object::{Kind, group_of};
@@ -236,10 +236,5 @@ fn push(feed: &mut Feed<'_>, item: &Value, inherited: Option<&(String, String)>)
         return nested.iter().try_for_each(|item| push(feed, item, item_type.as_ref()));
     }
     let Some(kind) = Kind::of(group_of(api_version), name) else { return feed.unknown(api_version, name) };
-    match kind.read(item) {
-        Ok(object) => feed.known(object),
-        Err(error) => {
-            Err(explain::wrong_type(kind, &Name::of(item), item, &error.to_string()).at(&feed.origin))
-        }
-    }
+    feed.value(kind, api_version, item)
 }
