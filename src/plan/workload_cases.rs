@@ -48,7 +48,7 @@ fn f35_one_eviction_that_restarts_eight_pods_counts_eight() {
     let planned = plan(&s, |_| {});
     assert_eq!(planned.plan.disruption.array(), [1, 1, 8, 8, 8]);
     assert_eq!(planned.plan.moves.iter().filter(|m| m.cascade).count(), 7);
-    let tight = plan(&s, |r| drop(r.budget.resources.insert(CARDS.to_owned(), 7)));
+    let tight = plan(&s, |r| r.budget.resources = [(CARDS.to_owned(), 7)].into());
     assert!(tight.plan.is_empty());
     assert_eq!(kept(&s, &tight, "n1"), "ResourceBudget");
     let alone = job("[]");

@@ -283,7 +283,7 @@ pub struct LeaderWorkerSetSpecView<'a> {
     pub leader_worker_template: LeaderWorkerTemplateView<'a>,
 }
 
-/// `spec.leaderWorkerTemplate` of a LeaderWorkerSet; its pod templates live in the StatefulSets below.
+/// `spec.leaderWorkerTemplate` of a LeaderWorkerSet; its pod templates live in its `StatefulSet` objects.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaderWorkerTemplateView<'a> {
