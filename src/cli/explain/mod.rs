@@ -1,6 +1,6 @@
 //! `kubectl repack explain`: why a node stays, where a pod could go, and which rule says no where.
 //!
-//! May import: cli, snapshot, plan
+//! May import: cli, snapshot, plan, api
 
 mod document;
 mod text;

@@ -3,7 +3,7 @@
 //! Reasons that no flag lifts come before those that one does, so that a remedy never promises too much. A pod that
 //! would take others along (see [`super::cascade`]) moves only if all of them may.
 //!
-//! May import: snapshot, plan, api
+//! May import: snapshot, plan, api, api
 
 mod marks;
 mod summary;
