@@ -14,7 +14,7 @@ use super::pending::reserve;
 use super::problem::{Problem, Role};
 use super::request::Request;
 use super::setup::setup;
-use super::types::Plan;
+use super::types::{Move, Plan};
 
 /// Plans: which nodes to empty and where everything on them goes, and why the rest stays.
 ///
@@ -47,6 +47,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         kept: kept(&problem, &plan, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,
+        waves: waves(&problem, &plan),
         held: held(&problem),
         warnings: warnings(&problem),
     };
@@ -66,6 +67,22 @@ fn unmovable(problem: &Problem<'_>, request: &Request) -> Vec<Unmovable> {
         cards: held.cards,
     });
     unmovable.collect()
+}
+
+/// One step per eviction, with the pods that go along.
+fn waves(problem: &Problem<'_>, plan: &Plan) -> Vec<usize> {
+    let units = &problem.facts.units;
+    let evicted: Vec<&Move> = plan.moves.iter().filter(|m| !m.cascade).collect();
+    let steps: Vec<&[PodIdx]> = evicted.iter().map(|m| units.members(m.pod)).collect();
+    let waves = problem.facts.forecast.waves(problem.snapshot, &steps);
+    let wave_of = |m: &Move| {
+        let step = steps.iter().position(|step| step.contains(&m.pod));
+        step.and_then(|step| waves.get(step)).copied().unwrap_or(0)
+    };
+    if waves.iter().all(|&wave| wave == 0) {
+        return vec![0; plan.moves.len()];
+    }
+    plan.moves.iter().map(wave_of).collect()
 }
 
 fn held(problem: &Problem<'_>) -> Vec<PodIdx> {

@@ -12,7 +12,7 @@ use crate::cli::options::{Glyphs, View};
 use crate::cli::output::Table;
 use crate::cli::output::picture::{Drawing, Letters};
 use crate::cli::planning;
-use crate::plan::Planned;
+use crate::plan::{Move, Planned};
 use crate::plan::outcome::Conclusion;
 use crate::snapshot::Snapshot;
 
@@ -94,27 +94,34 @@ fn totals(planned: &Planned, status: &RepackRunStatus) -> String {
 }
 
 fn moves(snapshot: &Snapshot, planned: &Planned, view: &View, wide: bool) -> Result<String, CliError> {
-    let mut table = Table::new(["from", "to", "cards", "pod", "podgroup", "note"]);
-    let all = &planned.plan.moves;
+    let (all, waves) = (&planned.plan.moves, &planned.report.waves);
+    let mut headers = vec!["from", "to", "cards", "pod", "podgroup"];
+    let several_waves = waves.iter().any(|&wave| wave > 0);
+    if several_waves {
+        headers.push("wave");
+    }
+    let remarkable = all.iter().any(|m| m.cascade || m.gated);
+    if remarkable {
+        headers.push("note");
+    }
+    let mut table = Table::with_headers(headers);
     let shown = if wide { all.len() } else { all.len().min(MOST_MOVES) };
-    for m in &all[..shown] {
-        let pod = snapshot.pod(m.pod);
-        let group = pod
-            .group
-            .map_or_else(|| "<none>".to_owned(), |g| snapshot.text(snapshot.groups[g.at()].name).to_owned());
-        let note = match (m.cascade, m.gated) {
-            (true, _) => "recreated along",
-            (false, true) => "waits for its predecessor to be gone",
-            (false, false) => "",
-        };
-        table.row([
+    for (m, wave) in all[..shown].iter().zip(waves) {
+        let group = snapshot.pod(m.pod).group.map(|g| snapshot.text(snapshot.groups[g.at()].name).to_owned());
+        let mut row = vec![
             snapshot.node_name(m.from).to_owned(),
             snapshot.node_name(m.to).to_owned(),
             snapshot.charged(m.pod, planned.plan.resource).to_string(),
             snapshot.pod_key(m.pod),
-            group,
-            note.to_owned(),
-        ]);
+            group.unwrap_or_default(),
+        ];
+        if several_waves {
+            row.push((wave + 1).to_string());
+        }
+        if remarkable {
+            row.push(note(m).to_owned());
+        }
+        table.row(row);
     }
     if let Some(column) = &view.sort_by {
         table.sort_by(column)?;
@@ -125,6 +132,14 @@ fn moves(snapshot: &Snapshot, planned: &Planned, view: &View, wide: bool) -> Res
         let _ = writeln!(text, "{dots} and {} more (-o wide)", all.len() - shown);
     }
     Ok(text)
+}
+
+const fn note(m: &Move) -> &'static str {
+    match (m.cascade, m.gated) {
+        (true, _) => "recreated along",
+        (false, true) => "waits until its predecessor is gone",
+        (false, false) => "",
+    }
 }
 
 /// Counts of nodes that stay, per reason.
