@@ -256,6 +256,9 @@ impl<'p, 's> Drain<'p, 's> {
                 self.candidates.remove(node);
                 if rejection.may_pass_later {
                     self.postponed.push(node);
+                } else if let Some(free) = self.receivers.drainable_free(node) {
+                    // Room and budgets only shrink: what fails on them now is certain to stay occupied.
+                    self.receivers.set_stays(node, free);
                 }
                 self.rejected[node.at()] = Some(rejection.reason);
                 false
