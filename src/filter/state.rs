@@ -14,6 +14,7 @@ use crate::snapshot::model::{NodeIdx, PodIdx, RequestsIdx, SpecIdx, Sym};
 use super::counters::Counters;
 use super::rules::{SchedulerRules, Schedulers};
 use super::tables::Tables;
+use super::volcano::cache;
 
 /// A pod about to be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,8 +138,14 @@ impl<'s> State<'s> {
             journal: Vec::new(),
             counters: Counters::new(snapshot),
         };
+        // kube counts such pods, so they are left out only where Volcano is the one to ask about every pod.
+        let mut specs = (0..snapshot.specs.len()).map(SpecIdx::new);
+        let volcano_only = specs.all(|spec| state.rules_of(spec) == Some(SchedulerRules::Volcano));
         for (at, pods) in snapshot.pods_on.iter().enumerate() {
             for &pod in pods {
+                if volcano_only && cache::refuses(snapshot, pod) {
+                    continue;
+                }
                 let tenant = Tenant::live(snapshot, pod);
                 state.change(Change { tenant, node: NodeIdx::new(at), arrives: true }, None);
             }

@@ -12,8 +12,8 @@ use crate::cli::options::{Glyphs, View};
 use crate::cli::output::Table;
 use crate::cli::output::picture::{Drawing, Letters};
 use crate::cli::planning;
-use crate::plan::{Move, Planned};
 use crate::plan::outcome::Conclusion;
+use crate::plan::{Move, Planned};
 use crate::snapshot::Snapshot;
 
 /// How many moves a table shows before it counts the rest.

@@ -7,6 +7,7 @@
 //!
 //! May import: snapshot, filter
 
+pub(super) mod cache;
 pub(super) mod csi;
 mod pod_count;
 mod queue;
