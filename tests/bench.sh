@@ -17,13 +17,14 @@ for instance in "$bench"/instances/*.json.gz; do
   name=$(basename "$instance" .json.gz)
   [ -f "$work/$name.json" ] || python3 "$bench/to_k8s.py" "$instance" > "$work/$name.json"
   "$binary" debug bench "$work/$name.json"
+  python3 tests/bench_again.py "$binary" "$work/$name.json" || status=$?
   for budget in none 2/8 2/64 10/8 10/64; do
     flags=() score=()
     if [ "$budget" != none ]; then
       flags=(--max-podgroups "${budget%/*}" --max-cards "${budget#*/}")
       score=(--podgroups "${budget%/*}" --cards "${budget#*/}")
     fi
-    "$binary" dryrun --snapshot "$work/$name.json" --algorithm drain "${flags[@]}" -o json > "$work/plan.json"
+    "$binary" dryrun -q --snapshot "$work/$name.json" --algorithm drain "${flags[@]}" -o json > "$work/plan.json" 2> "$work/plan.err"
     python3 "$bench/score.py" "$instance" "$work/plan.json" "${score[@]}" || status=$?
   done
 done
