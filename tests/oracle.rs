@@ -29,5 +29,10 @@ fn compare_all(kind: &str, depth: Depth) -> Comparison {
 fn every_plugin_of_kube_scheduler_rejects_what_it_rejected_with_the_same_code() {
     let Comparison { verdicts, disagreements } = compare_all("dev-", Depth::All);
     assert_eq!(verdicts, 21_175);
-    assert!(disagreements.is_empty(), "{}: {:#?}", disagreements.len(), &disagreements[..disagreements.len().min(5)]);
+    assert!(
+        disagreements.is_empty(),
+        "{}: {:#?}",
+        disagreements.len(),
+        &disagreements[..disagreements.len().min(5)]
+    );
 }

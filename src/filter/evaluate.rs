@@ -30,6 +30,8 @@ pub struct Prepared<'a> {
 struct Full<'a> {
     /// In the order of the rule set.
     steps: Vec<(&'static dyn Plugin, PreFilter<'a>)>,
+    /// Positions of the steps that look at more than class rules.
+    rest: Vec<usize>,
     /// The refusal that ended the round before any node was asked.
     rejected: Option<Failure>,
 }
@@ -73,13 +75,27 @@ impl<'a> Prepared<'a> {
     /// True when the pod would be bound to the node now: the same as `verdict(node).passes()`, only faster.
     pub fn fits(&self, node: NodeIdx) -> bool {
         let state = self.context.state;
-        if !self.accepted.contains(state.snapshot().node(node).class.at()) {
+        if !self.accepted.contains(state.tables().class_of(node).at())
+            || !(self.rules.has_room)(state, self.context.incoming.spec, node)
+        {
             return false;
         }
-        if self.plain && (!self.rules.nominations || state.nominees(node).is_empty()) {
-            return (self.rules.has_room)(state, self.context.incoming.spec, node);
+        if self.rules.nominations && state.has_nominees(node) {
+            return self.verdict(node).passes();
         }
-        self.verdict(node).passes()
+        self.plain || self.passes_the_rest(node)
+    }
+
+    /// The plugins without class rules; no guests.
+    fn passes_the_rest(&self, node: NodeIdx) -> bool {
+        let full = self.full();
+        let name = self.context.snapshot().node(node).name;
+        let passes = |&at: &usize| {
+            let said = &full.steps[at].1;
+            !self.leaves_out(said, name)
+                && said.as_check().is_none_or(|check| check.check(Visit::plain(node)).is_ok())
+        };
+        full.rejected.is_none() && full.rest.iter().all(passes)
     }
 
     /// What the scheduler says: the first failure in its order.
@@ -143,7 +159,9 @@ impl<'a> Prepared<'a> {
             let ask = |&plugin: &&'static dyn Plugin| (plugin, plugin.pre_filter(self.context));
             let steps: Vec<_> = self.rules.plugins.iter().map(ask).collect();
             let rejected = self.rejection(&steps);
-            Full { steps, rejected }
+            let looks = |(_, said): &(_, PreFilter<'_>)| !matches!(said, PreFilter::Skip);
+            let rest = (0..steps.len()).filter(|&at| steps[at].0.on_class().is_none() && looks(&steps[at]));
+            Full { rest: rest.collect(), steps, rejected }
         })
     }
 

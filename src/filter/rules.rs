@@ -58,7 +58,8 @@ pub struct RuleSet {
     pub amounts: &'static [PluginName],
     /// Plugins from here on refuse only for now: the scheduler promises the node and waits ([`super::Verdict::Wait`]).
     pub waits_from: usize,
-    /// The fast comparison of amounts: true when the pod fits the node right now.
+    /// The fast comparison of amounts: false only where the scheduler would not bind the pod now, and exact for pods
+    /// that concern no plugin but the class rules and [`RuleSet::amounts`].
     pub has_room: fn(&State<'_>, SpecIdx, NodeIdx) -> bool,
 }
 

@@ -118,6 +118,8 @@ pub struct State<'s> {
     tenants: Vec<Vec<Tenant>>,
     /// Pods nominated to each node that stand nowhere yet, by index.
     nominees: Vec<Vec<PodIdx>>,
+    /// How many of them there are.
+    waiting: usize,
     journal: Vec<Done>,
     pub(super) counters: Counters,
 }
@@ -130,11 +132,13 @@ impl<'s> State<'s> {
 
     /// The live cluster.
     pub fn with_schedulers(snapshot: &'s Snapshot, schedulers: &Schedulers) -> Self {
+        let nominees = nominees(snapshot);
         let mut state = Self {
             snapshot,
             tables: Arc::new(Tables::new(snapshot, schedulers)),
             tenants: vec![Vec::new(); snapshot.nodes.len()],
-            nominees: nominees(snapshot),
+            waiting: nominees.iter().map(Vec::len).sum(),
+            nominees,
             journal: Vec::new(),
             counters: Counters::new(snapshot),
         };
@@ -182,6 +186,11 @@ impl<'s> State<'s> {
     /// Pods nominated to a node that stand nowhere yet, whatever their scheduler and priority.
     pub fn nominees(&self, node: NodeIdx) -> &[PodIdx] {
         &self.nominees[node.at()]
+    }
+
+    /// True when some pod is nominated to the node and stands nowhere yet.
+    pub(super) fn has_nominees(&self, node: NodeIdx) -> bool {
+        self.waiting > 0 && !self.nominees[node.at()].is_empty()
     }
 
     /// Makes a change and remembers it. A change that lets a pod leave that is not there does nothing.
@@ -271,8 +280,14 @@ impl<'s> State<'s> {
         {
             let waiting = &mut self.nominees[node.at()];
             match (waiting.binary_search(&pod), change.arrives) {
-                (Ok(at), true) => drop(waiting.remove(at)),
-                (Err(at), false) => waiting.insert(at, pod),
+                (Ok(at), true) => {
+                    waiting.remove(at);
+                    self.waiting -= 1;
+                }
+                (Err(at), false) => {
+                    waiting.insert(at, pod);
+                    self.waiting += 1;
+                }
                 _ => {}
             }
         }

@@ -10,13 +10,15 @@ use fixedbitset::FixedBitSet;
 use super::rules::{RuleSet, SchedulerRules, Schedulers};
 use super::state::State;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeRulesIdx, SpecIdx};
+use crate::snapshot::model::{NodeClassIdx, NodeIdx, NodeRulesIdx, SpecIdx};
 
 /// Fixed knowledge about a snapshot.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// Per spec; `None` for an undeclared scheduler.
     rules_of: Vec<Option<SchedulerRules>>,
+    /// Per node, close together: every fast answer reads it.
+    class_of: Vec<NodeClassIdx>,
     kube: RuleTable,
     volcano: RuleTable,
 }
@@ -45,6 +47,7 @@ impl Tables {
         let rules_of = |name| declared.iter().find(|&&(n, _)| n == name).map(|&(_, rules)| rules);
         Self {
             rules_of: snapshot.specs.iter().map(|spec| rules_of(spec.scheduler)).collect(),
+            class_of: snapshot.nodes.iter().map(|node| node.class).collect(),
             kube: RuleTable::new(snapshot),
             volcano: RuleTable::new(snapshot),
         }
@@ -52,6 +55,11 @@ impl Tables {
 
     pub fn rules_of(&self, spec: SpecIdx) -> Option<SchedulerRules> {
         self.rules_of[spec.at()]
+    }
+
+    /// The node's class.
+    pub fn class_of(&self, node: NodeIdx) -> NodeClassIdx {
+        self.class_of[node.at()]
     }
 
     const fn of(&self, rules: SchedulerRules) -> &RuleTable {

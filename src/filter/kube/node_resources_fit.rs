@@ -29,28 +29,28 @@ impl Plugin for NodeResourcesFit {
 /// True when the pod fits as far as amounts and the number of pods go.
 pub(super) fn has_room(state: &State<'_>, spec: SpecIdx, node: NodeIdx) -> bool {
     let (snapshot, amounts) = (state.snapshot(), &state.counters.amounts);
-    let limit = snapshot.node(node).allocatable[ResourceIdx::PODS.at()];
     let free = amounts.free(node);
     let requests = snapshot.requests(snapshot.spec(spec).requests);
-    amounts.pods(node) < limit && requests.0.iter().all(|&(r, need)| need <= free[r.at()])
+    let fits = |&(r, need): &(ResourceIdx, i64)| need <= free[r.at()] || is_delegated(snapshot, r, node);
+    amounts.slots(node) > 0 && requests.0.iter().all(fits)
 }
 
 /// An extended resource that the node does not have but a device class serves is left to `DynamicResources` (step 5).
-fn is_delegated(snapshot: &Snapshot, resource: ResourceIdx, allocatable: &[i64]) -> bool {
-    allocatable[resource.at()] == 0 && snapshot.dra.class_serving(resource).is_some()
+fn is_delegated(snapshot: &Snapshot, resource: ResourceIdx, node: NodeIdx) -> bool {
+    snapshot.dra.class_serving(resource).is_some() && snapshot.node(node).allocatable[resource.at()] == 0
 }
 
 fn check(context: Context<'_>, at: Visit<'_>) -> Result<(), Failure> {
     let (snapshot, amounts) = (context.snapshot(), &context.state.counters.amounts);
     let allocatable = &snapshot.node(at.node).allocatable;
     let fail = |code, detail| Err(Failure { plugin: PluginName::NodeResourcesFit, code, detail });
-    let pods = amounts.pods(at.node) + i64::try_from(at.guests.len()).unwrap_or(i64::MAX);
     let limit = allocatable[ResourceIdx::PODS.at()];
+    let pods = limit - amounts.slots(at.node) + i64::try_from(at.guests.len()).unwrap_or(i64::MAX);
     let mut worst: Option<(Code, Detail)> = None;
     for &(resource, need) in &snapshot.requests(context.spec().requests).0 {
         let guests = at.guests.iter().map(|g| snapshot.requests(g.charged).get(resource)).sum::<i64>();
         let have = amounts.free(at.node)[resource.at()] - guests;
-        if need <= have || is_delegated(snapshot, resource, allocatable) {
+        if need <= have || is_delegated(snapshot, resource, at.node) {
             continue;
         }
         // Several shortages make one refusal; it is final as soon as one of them is.

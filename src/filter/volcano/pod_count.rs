@@ -23,7 +23,7 @@ impl Plugin for PodCount {
     fn pre_filter<'a>(&self, context: Context<'a>) -> PreFilter<'a> {
         PreFilter::check(move |at| {
             let limit = context.snapshot().node(at.node).allocatable[ResourceIdx::PODS.at()];
-            let pods = context.state.counters.amounts.pods(at.node);
+            let pods = limit - context.state.counters.amounts.slots(at.node);
             if pods < limit {
                 return Ok(());
             }

@@ -10,7 +10,6 @@ use super::csi;
 use crate::filter::plugin::{Context, Plugin, PreFilter};
 use crate::filter::state::State;
 use crate::filter::verdict::{Code, Detail, Failure, PluginName};
-use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, Requests, ResourceIdx, SpecIdx, Sym};
 
 /// Fits once the releasing pods are gone; asked first.
@@ -20,9 +19,6 @@ pub struct FutureRoom;
 /// Fits now; asked last.
 #[derive(Debug)]
 pub struct RoomNow;
-
-/// Thousandths per unit: Volcano's unit of everything but cpu and memory.
-const MILLI: i64 = 1000;
 
 impl Plugin for FutureRoom {
     fn name(&self) -> PluginName {
@@ -74,12 +70,11 @@ fn is_best_effort(requests: &Requests) -> bool {
     requests.0.iter().all(|&(_, amount)| amount == 0)
 }
 
-/// True when a pod without volumes fits as far as amounts and the number of pods go.
+/// True when the pod fits as far as amounts and the number of pods go; its volumes are not looked at.
 pub(super) fn has_room(state: &State<'_>, spec: SpecIdx, node: NodeIdx) -> bool {
     let snapshot = state.snapshot();
     let requests = snapshot.requests(snapshot.spec(spec).volcano_requests);
-    let limit = snapshot.node(node).allocatable[ResourceIdx::PODS.at()];
-    state.counters.amounts.pods(node) < limit
+    state.counters.amounts.slots(node) > 0
         && (is_best_effort(requests) || shortage(state, requests, node, false).is_none())
 }
 
@@ -88,28 +83,11 @@ fn shortage(state: &State<'_>, requests: &Requests, node: NodeIdx, future: bool)
     let always = [ResourceIdx::CPU, ResourceIdx::MEMORY];
     let written = requests.0.iter().copied();
     let implied = always.into_iter().filter(|&r| !requests.0.iter().any(|&(w, _)| w == r)).map(|r| (r, 0));
+    let (idle, releasing) = (state.counters.amounts.idle(node), state.counters.amounts.releasing(node));
     implied.chain(written).find_map(|(resource, need)| {
-        let have = room(state, node, resource, future);
+        let have = idle[resource.at()] + if future { releasing[resource.at()] } else { 0 };
         (need > have).then_some(Detail::Insufficient { resource, need, have })
     })
-}
-
-fn room(state: &State<'_>, node: NodeIdx, resource: ResourceIdx, future: bool) -> i64 {
-    let amounts = &state.counters.amounts;
-    let at = resource.at();
-    let giving_back = if future { amounts.volcano_releasing(node)[at] } else { 0 };
-    allocatable(state.snapshot(), node, resource) - amounts.volcano_used(node)[at] + giving_back
-}
-
-/// Allocatable in Volcano's units, with the oversubscription annotations.
-fn allocatable(snapshot: &Snapshot, node: NodeIdx, resource: ResourceIdx) -> i64 {
-    let node = snapshot.node(node);
-    let amount = node.allocatable[resource.at()];
-    match resource {
-        ResourceIdx::CPU => amount.saturating_add(node.oversubscription[0]),
-        ResourceIdx::MEMORY => amount.saturating_add(node.oversubscription[1]),
-        _ => amount.saturating_mul(MILLI),
-    }
 }
 
 fn volume_shortage(state: &State<'_>, units: &[(Sym, i64)], node: NodeIdx, future: bool) -> Option<Detail> {
@@ -125,7 +103,7 @@ fn volume_shortage(state: &State<'_>, units: &[(Sym, i64)], node: NodeIdx, futur
 fn slot_shortage(state: &State<'_>, node: NodeIdx, future: bool) -> Option<Detail> {
     let amounts = &state.counters.amounts;
     let leaving = if future { amounts.releasing_pods(node) } else { 0 };
-    let (pods, limit) =
-        (amounts.pods(node) - leaving, state.snapshot().node(node).allocatable[ResourceIdx::PODS.at()]);
+    let limit = state.snapshot().node(node).allocatable[ResourceIdx::PODS.at()];
+    let pods = limit - amounts.slots(node) - leaving;
     (pods >= limit).then_some(Detail::TooManyPods { pods, limit })
 }
