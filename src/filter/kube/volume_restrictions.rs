@@ -12,7 +12,7 @@ use crate::filter::state::State;
 use crate::filter::verdict::{Code, Detail, Failure, PluginName};
 use crate::filter::volumes::Trouble;
 use crate::snapshot::model::pod::{Disk, Volume};
-use crate::snapshot::model::{PodIdx, PvcIdx, SpecIdx};
+use crate::snapshot::model::{PvcIdx, SpecIdx};
 
 /// The plugin.
 #[derive(Debug)]
@@ -39,13 +39,13 @@ impl Plugin for VolumeRestrictions {
         }
         let claims: Vec<PvcIdx> = exclusive_claims(snapshot, spec).collect();
         let disks = spec.volumes.iter().any(|v| matches!(v, Volume::Disk(..)));
-        let user =
-            claims.iter().find_map(|&pvc| context.state.counters.exclusive.users(pvc).first().copied());
+        let users = |pvc: PvcIdx| context.state.counters.exclusive.users(pvc);
+        let taken = claims.iter().copied().find(|&pvc| !users(pvc).is_empty());
         // Nominated pods do not wake the plugin up.
-        if !disks && user.is_none() {
+        if !disks && taken.is_none() {
             return PreFilter::Skip;
         }
-        PreFilter::check(move |at| check(context, &claims, user, at))
+        PreFilter::check(move |at| check(context, &claims, taken, at))
     }
 }
 
@@ -56,7 +56,7 @@ fn fail(code: Code, detail: Detail) -> Failure {
 fn check(
     context: Context<'_>,
     claims: &[PvcIdx],
-    user: Option<Option<PodIdx>>,
+    taken: Option<PvcIdx>,
     at: Visit<'_>,
 ) -> Result<(), Failure> {
     let (snapshot, mine) = (context.snapshot(), &context.spec().volumes);
@@ -67,8 +67,8 @@ fn check(
             return in_use(tenant.pod.or(tenant.replaces));
         }
     }
-    if let Some(by) = user {
-        return in_use(by);
+    if let Some(pvc) = taken {
+        return in_use(context.state.counters.exclusive.users(pvc).first().copied().flatten());
     }
     for guest in at.guests {
         if exclusive_claims(snapshot, snapshot.spec(guest.spec)).any(|pvc| claims.contains(&pvc)) {

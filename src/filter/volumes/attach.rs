@@ -69,22 +69,20 @@ fn of_disk(snapshot: &Snapshot, volume: &Volume, node: &NodeStorage) -> Option<A
 fn of_claim(snapshot: &Snapshot, claim: Claim, node: &NodeStorage) -> Option<Attachable> {
     let storage = &snapshot.storage;
     let pvc = storage.pvc(claim.like());
-    let volume = match (claim, pvc.pv) {
-        (Claim::Pvc(_), Some(pv)) => match storage.pv(pv).source {
-            PvSource::Csi { driver, handle } => Attachable { driver, id: VolumeId::Handle(handle) },
-            PvSource::InTree { kind, handle } => {
-                Attachable { driver: migrated(snapshot, kind, node)?, id: VolumeId::Handle(handle) }
-            }
+    let volume = if let (Claim::Pvc(_), Some(pv)) = (claim, pvc.pv) {
+        let (driver, handle) = match storage.pv(pv).source {
+            PvSource::Csi { driver, handle } => (driver, handle),
+            PvSource::InTree { kind, handle } => (migrated(snapshot, kind, node)?, handle),
             PvSource::Other => return None,
-        },
-        _ => {
-            let class = storage.class(pvc.class?);
-            let driver = match class.in_tree {
-                Some(kind) => migrated(snapshot, kind, node)?,
-                None => class.provisioner,
-            };
-            Attachable { driver, id: VolumeId::Claim(claim) }
-        }
+        };
+        Attachable { driver, id: VolumeId::Handle(handle) }
+    } else {
+        let class = storage.class(pvc.class?);
+        let driver = match class.in_tree {
+            Some(kind) => migrated(snapshot, kind, node)?,
+            None => class.provisioner,
+        };
+        Attachable { driver, id: VolumeId::Claim(claim) }
     };
     let nameless = volume.driver == Sym::EMPTY || volume.id == VolumeId::Handle(Sym::EMPTY);
     (!nameless).then_some(volume)

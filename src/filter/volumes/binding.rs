@@ -8,7 +8,7 @@
 use super::{Claim, Holder, Trouble};
 use crate::filter::counters::bindings::Bindings;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::storage::{Pv, PvSource, Pvc, StorageClass};
+use crate::snapshot::model::storage::{InTree, Pv, PvSource, Pvc, StorageClass};
 use crate::snapshot::model::{NodeIdx, PvIdx, PvcIdx, Sym};
 
 /// What an unbound claim gets.
@@ -121,7 +121,11 @@ impl<'a> Wants<'a> {
         }
         let class = pvc.class.map(|class| storage.class(class));
         let Some(class) = class.filter(|c| c.delayed && (fresh || pvc.pv_name == Sym::EMPTY)) else {
-            return if fresh { self.add_at_once(snapshot, index) } else { Err(Hopeless::Unbound(index)) };
+            if !fresh {
+                return Err(Hopeless::Unbound(index));
+            }
+            self.add_at_once(snapshot, index);
+            return Ok(());
         };
         let mut want = Want { claim, pvc, class, reserved: Vec::new(), fitting: Vec::new() };
         match bindings.choice(claim) {
@@ -130,25 +134,25 @@ impl<'a> Wants<'a> {
                 self.shared.push((claim, choice));
             }
             Some(Choice::Made(node)) => self.selected.push((want, snapshot.node(node).name)),
-            None => match pvc.selected_node.filter(|_| !fresh) {
-                Some(node) => self.selected.push((want, node)),
-                None => {
+            None => {
+                if let Some(node) = pvc.selected_node.filter(|_| !fresh) {
+                    self.selected.push((want, node));
+                } else {
                     want.search(snapshot);
                     self.open.push(want);
                 }
-            },
+            }
         }
         Ok(())
     }
 
     /// A new claim of a class that does not wait for a pod is bound before the pod is placed. Where its volume can be
     /// reached from is guessed from the predecessor's volume: if that one was tied to no place, the next one is not.
-    fn add_at_once(&mut self, snapshot: &Snapshot, like: PvcIdx) -> Result<(), Hopeless> {
+    fn add_at_once(&mut self, snapshot: &Snapshot, like: PvcIdx) {
         let before = snapshot.storage.pvc(like).pv.map(|pv| snapshot.storage.pv(pv));
         if !before.is_some_and(|pv| pv.affinity.is_none() && pv.zones.is_empty()) {
             self.unknown.get_or_insert(like);
         }
-        Ok(())
     }
 }
 
@@ -166,15 +170,12 @@ impl Want<'_> {
             {
                 continue;
             }
-            match &pv.claim {
-                Some(claim) if matches!(self.claim, Claim::Pvc(_)) && claim.means(pvc) => {
+            if let Some(claim) = &pv.claim {
+                if matches!(self.claim, Claim::Pvc(_)) && claim.means(pvc) {
                     self.reserved.push(index);
                 }
-                Some(_) => {}
-                None if pv.available && pv.modes.covers(pvc.modes) && selects(snapshot, pvc, pv) => {
-                    self.fitting.push(index);
-                }
-                None => {}
+            } else if pv.available && pv.modes.covers(pvc.modes) && selects(snapshot, pvc, pv) {
+                self.fitting.push(index);
             }
         }
     }
@@ -207,7 +208,6 @@ fn selects(snapshot: &Snapshot, pvc: &Pvc, pv: &Pv) -> bool {
 /// True when a PV can be reached from a node. `None` where a rule is not modelled: vSphere volumes that are tied to a
 /// place, on nodes where the CSI driver serves them. `bound`: the volume is in use, so a driver may have taken it over.
 fn reach(snapshot: &Snapshot, pv: PvIdx, node: NodeIdx, bound: bool) -> Option<bool> {
-    use crate::snapshot::model::storage::InTree;
     let pv = snapshot.storage.pv(pv);
     let affinity = match pv.source {
         PvSource::InTree { kind, .. } if bound && snapshot.storage.node(node).migrated.contains(&kind) => {

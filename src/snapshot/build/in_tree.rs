@@ -22,8 +22,7 @@ pub fn migrated_affinity(
     let [today, before] =
         [names::TOPOLOGY_KEYS, names::BETA_TOPOLOGY_KEYS].map(|keys| keys.map(|k| symbols.intern(k)));
     let named = |key: Sym| affinity.iter().flat_map(|a| &a.0).flat_map(|t| &t.labels).any(|r| r.key == key);
-    let in_use =
-        today.into_iter().any(|key| named(key)) || today.into_iter().any(|key| labels.get(key).is_some());
+    let in_use = today.into_iter().any(named) || today.into_iter().any(|key| labels.get(key).is_some());
     let [zone, region] = if in_use { today } else { before };
     let renamed = |key: Sym| match key {
         key if key == zone => driver_key,

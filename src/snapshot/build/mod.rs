@@ -16,6 +16,7 @@ mod pod_rules;
 mod replacement;
 mod resources;
 mod storage;
+mod storage_finish;
 #[cfg(test)]
 mod tests;
 mod workload;

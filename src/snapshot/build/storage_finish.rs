@@ -1,0 +1,122 @@
+//! Resolves what storage objects say of each other.
+//!
+//! May import: snapshot
+
+use rustc_hash::FxHashMap;
+
+use super::storage::StorageDraft;
+use crate::snapshot::model::storage::{NodeStorage, Pv, PvSource, StorageCapacity};
+use crate::snapshot::model::{Node, PvIdx, PvcIdx, Storage, StorageClassIdx, Sym, Symbols};
+use crate::snapshot::read::InputError;
+
+/// Sorts by name; of two objects with one name the first stays, unless that is refused.
+fn sort_unique<T>(
+    items: &mut Vec<T>,
+    kind: &str,
+    refuse: bool,
+    symbols: &Symbols,
+    key: impl Fn(&T) -> (Sym, Sym),
+) -> Result<(), InputError> {
+    let text = |item: &T| {
+        let (namespace, name) = key(item);
+        (symbols.text(namespace), symbols.text(name))
+    };
+    items.sort_by(|a, b| text(a).cmp(&text(b)));
+    if let Some([twin, _]) = items.array_windows().find(|[a, b]| refuse && key(a) == key(b)) {
+        let (namespace, name) = text(twin);
+        return Err(InputError::object(kind, namespace, name, "is in the input twice"));
+    }
+    items.dedup_by(|b, a| key(a) == key(b));
+    Ok(())
+}
+
+impl StorageDraft {
+    /// Resolves references. `nodes` are sorted by name.
+    pub(super) fn finish(
+        mut self,
+        nodes: &[Node],
+        symbols: &Symbols,
+        refuse: bool,
+    ) -> Result<Storage, InputError> {
+        let none = Sym::EMPTY;
+        sort_unique(&mut self.pvcs, "PersistentVolumeClaim", refuse, symbols, |c| (c.namespace, c.name))?;
+        sort_unique(&mut self.pvs, "PersistentVolume", refuse, symbols, |v| (none, v.name))?;
+        sort_unique(&mut self.classes, "StorageClass", refuse, symbols, |c| (none, c.name))?;
+        sort_unique(&mut self.nodes, "CSINode", refuse, symbols, |n| (none, n.0))?;
+        sort_unique(&mut self.drivers, "CSIDriver", refuse, symbols, |d| (none, d.name))?;
+        sort_unique(&mut self.capacities, "CSIStorageCapacity", refuse, symbols, |c| (c.namespace, c.name))?;
+        sort_unique(&mut self.attachments, "VolumeAttachment", refuse, symbols, |a| (none, a.name))?;
+        let pv_index: FxHashMap<Sym, PvIdx> =
+            self.pvs.iter().enumerate().map(|(at, pv)| (pv.name, PvIdx::new(at))).collect();
+        let class_index: FxHashMap<Sym, StorageClassIdx> =
+            self.classes.iter().enumerate().map(|(at, c)| (c.name, StorageClassIdx::new(at))).collect();
+        for pvc in &mut self.pvcs {
+            pvc.class = class_index.get(&pvc.class_name).copied();
+            pvc.pv = pv_index.get(&pvc.pv_name).copied();
+        }
+        self.fill_classes(&class_index);
+        let attached = self.attached(&pv_index);
+        let mut csi_nodes: FxHashMap<Sym, NodeStorage> = self.nodes.into_iter().collect();
+        let node_storage = nodes.iter().map(|node| {
+            let mut storage = csi_nodes.remove(&node.name).unwrap_or_default();
+            storage.attached = attached.get(&node.name).cloned().unwrap_or_default().into_boxed_slice();
+            storage
+        });
+        let mut strict_drivers: Vec<Sym> = self.drivers.iter().filter(|d| d.strict).map(|d| d.name).collect();
+        strict_drivers.sort_unstable();
+        Ok(Storage {
+            nodes: node_storage.collect(),
+            pvc_index: self
+                .pvcs
+                .iter()
+                .enumerate()
+                .map(|(at, c)| ((c.namespace, c.name), PvcIdx::new(at)))
+                .collect(),
+            pvcs: self.pvcs,
+            pvs: self.pvs,
+            classes: self.classes,
+            strict_drivers,
+            in_tree_drivers: self.in_tree_drivers,
+        })
+    }
+
+    /// Gives every class its volumes and capacities.
+    fn fill_classes(&mut self, index: &FxHashMap<Sym, StorageClassIdx>) {
+        let mut volumes: Vec<Vec<PvIdx>> = vec![Vec::new(); self.classes.len()];
+        for (at, pv) in self.pvs.iter().enumerate() {
+            if let Some(class) = index.get(&pv.class_name) {
+                volumes[class.at()].push(PvIdx::new(at));
+            }
+        }
+        let mut capacities: Vec<Vec<StorageCapacity>> = vec![Vec::new(); self.classes.len()];
+        for draft in &self.capacities {
+            if let Some(class) = index.get(&draft.class) {
+                capacities[class.at()].push(draft.capacity.clone());
+            }
+        }
+        for ((class, mut volumes), capacities) in self.classes.iter_mut().zip(volumes).zip(capacities) {
+            volumes.sort_by_key(|pv| (self.pvs[pv.at()].bytes, *pv));
+            class.volumes = volumes.into_boxed_slice();
+            class.capacities = capacities.into_boxed_slice();
+            class.checks_capacity =
+                self.drivers.iter().any(|d| d.name == class.provisioner && d.checks_capacity);
+        }
+    }
+
+    /// CSI volumes that are attached, per node. Attachments without driver, of inline volumes and of volumes that
+    /// are gone or not CSI do not count (rulebook 1.12).
+    fn attached(&self, pv_index: &FxHashMap<Sym, PvIdx>) -> FxHashMap<Sym, Vec<(Sym, Sym)>> {
+        let mut attached: FxHashMap<Sym, Vec<(Sym, Sym)>> = FxHashMap::default();
+        for draft in self.attachments.iter().filter(|a| a.attacher != Sym::EMPTY) {
+            let pv = pv_index.get(&draft.pv).map(|pv| &self.pvs[pv.at()]);
+            if let Some(Pv { source: PvSource::Csi { handle, .. }, .. }) = pv {
+                attached.entry(draft.node).or_default().push((draft.attacher, *handle));
+            }
+        }
+        for volumes in attached.values_mut() {
+            volumes.sort_unstable();
+            volumes.dedup();
+        }
+        attached
+    }
+}
