@@ -138,3 +138,82 @@ impl Bindings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::filter::kube::testing::{cluster, node};
+    use crate::filter::volumes::testing::{by_hand, claim, delayed, only, user, volume};
+    use crate::filter::{Change, Incoming, State, Tenant};
+    use crate::snapshot::Snapshot;
+    use crate::snapshot::model::{NodeIdx, PodIdx};
+
+    /// Two nodes, a class of local volumes and one that makes them, six pods that share claims.
+    fn snapshot() -> Snapshot {
+        let mut objects = vec![by_hand("local"), delayed("made", "csi.x", "")];
+        for n in ["n1", "n2"] {
+            objects.push(node(n, &format!("host: {n}"), ""));
+            for (pv, size) in [("small", "1Gi"), ("middle", "2Gi"), ("large", "4Gi")] {
+                objects.push(volume(&format!("{pv}-{n}"), size, "local", &only("host", n)));
+            }
+        }
+        objects.extend([
+            claim("a", "1Gi", "local", ""),
+            claim("b", "2Gi", "local", ""),
+            claim("c", "1Gi", "local", ""),
+            claim("m", "1Gi", "made", ""),
+        ]);
+        for (at, claims) in [&["a"][..], &["b"], &["c", "b"], &["a", "m"], &["m"]].into_iter().enumerate() {
+            objects.push(user(&format!("p{at}"), "", claims));
+        }
+        cluster(&objects, &user("p9", "", &["c", "a"]))
+    }
+
+    fn step(state: &mut State<'_>, draw: &mut u64) {
+        let mut below = |limit: u64| {
+            *draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((*draw >> 33) % limit).unwrap()
+        };
+        let snapshot = state.snapshot();
+        let incoming = Incoming::pending(snapshot, PodIdx::new(below(6)));
+        let node = NodeIdx::new(below(2));
+        if below(3) == 0 {
+            state.apply(Change { tenant: Tenant::bound(snapshot, incoming), node, arrives: false });
+        } else {
+            state.place(incoming, node);
+        }
+    }
+
+    #[test]
+    fn choices_undo_exactly_and_no_pv_serves_two_claims() {
+        let snapshot = snapshot();
+        for seed in 0..300 {
+            let (mut state, mut draw) = (State::live(&snapshot), seed);
+            let start = state.clone();
+            let begin = state.checkpoint();
+            for _ in 0..seed % 9 {
+                step(&mut state, &mut draw);
+            }
+            let (then, point) = (state.clone(), state.checkpoint());
+            for _ in 0..12 {
+                step(&mut state, &mut draw);
+                let bindings = &state.counters.bindings;
+                let mut volumes: Vec<_> = bindings
+                    .chosen
+                    .values()
+                    .filter_map(|(choice, _)| match choice {
+                        super::Choice::Volume(pv) => Some(*pv),
+                        super::Choice::Made(_) => None,
+                    })
+                    .collect();
+                volumes.sort_unstable();
+                let all = volumes.len();
+                volumes.dedup();
+                assert_eq!((volumes.len(), bindings.taken.len()), (all, all), "seed {seed}");
+            }
+            state.rollback(point);
+            assert!(state.counters == then.counters, "seed {seed}");
+            state.rollback(begin);
+            assert!(state.counters == start.counters, "seed {seed}");
+        }
+    }
+}

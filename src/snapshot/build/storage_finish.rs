@@ -120,3 +120,120 @@ impl StorageDraft {
         attached
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::snapshot::Snapshot;
+    use crate::snapshot::build::{BuildOptions, Builder};
+    use crate::snapshot::model::storage::PvSource;
+    use crate::snapshot::read::{InputError, read_all};
+
+    const API: &str = "apiVersion: storage.k8s.io/v1";
+
+    fn build(documents: &[&str]) -> Result<Snapshot, InputError> {
+        let mut builder = Builder::new(BuildOptions::default());
+        for document in documents {
+            let value: serde_json::Value = serde_saphyr::from_str(document).unwrap();
+            read_all(value.to_string().as_bytes(), "test.json", &mut builder)?;
+        }
+        builder.finish()
+    }
+
+    fn pvc(fields: &str) -> String {
+        format!(
+            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{namespace: a, name: c}}, spec: {{{fields}}}}}"
+        )
+    }
+
+    fn pv(fields: &str) -> String {
+        format!("{{apiVersion: v1, kind: PersistentVolume, metadata: {{name: v}}, spec: {{{fields}}}}}")
+    }
+
+    #[test]
+    fn bad_storage_objects_are_one_sentence_that_names_object_and_field() {
+        let class = |mode: &str| {
+            format!(
+                "{{{API}, kind: StorageClass, metadata: {{name: s}}, provisioner: p, volumeBindingMode: {mode}}}"
+            )
+        };
+        let drivers = "[{name: d, allocatable: {count: 1}}, {name: e, allocatable: {count: -1}}]";
+        let csi_node =
+            format!("{{{API}, kind: CSINode, metadata: {{name: n1}}, spec: {{drivers: {drivers}}}}}");
+        let capacity = |fields: &str| {
+            format!(
+                "{{{API}, kind: CSIStorageCapacity, metadata: {{namespace: a, name: k}}, storageClassName: s, {fields}}}"
+            )
+        };
+        let nameless = format!("{{{API}, kind: VolumeAttachment, spec: {{attacher: d}}}}");
+        for (document, sentence) in [
+            (
+                pvc("resources: {requests: {storage: much}}"),
+                "PersistentVolumeClaim a/c: spec.resources.requests[\"storage\"]: \"much\" is not a quantity",
+            ),
+            (
+                pvc("accessModes: [ReadWriteOnce, Sometimes]"),
+                "PersistentVolumeClaim a/c: spec.accessModes[1]: \"Sometimes\" is no access mode",
+            ),
+            (
+                pv("capacity: {storage: -1Gi}"),
+                "PersistentVolume v: spec.capacity[\"storage\"]: \"-1Gi\" is negative",
+            ),
+            (pv("volumeMode: Tape"), "PersistentVolume v: spec.volumeMode: \"Tape\" is no volume mode"),
+            (class("Later"), "StorageClass s: volumeBindingMode: \"Later\" is no binding mode"),
+            (csi_node, "CSINode n1: spec.drivers[1].allocatable.count: -1 is negative"),
+            (
+                capacity("maximumVolumeSize: 99X"),
+                "CSIStorageCapacity a/k: maximumVolumeSize: \"99X\" is not a quantity",
+            ),
+            (
+                capacity("capacity: '99999999999999999999'"),
+                "CSIStorageCapacity a/k: capacity: \"99999999999999999999\" is too large",
+            ),
+            (nameless, "VolumeAttachment (no name): metadata.name: is missing"),
+        ] {
+            let error = build(&[&document]).unwrap_err().to_string();
+            assert!(error.starts_with(sentence), "{error}");
+        }
+        let error = build(&[&pv(""), &pv("")]).unwrap_err().to_string();
+        assert_eq!(error, "PersistentVolume v: is in the input twice");
+    }
+
+    #[test]
+    fn references_are_resolved_and_classes_know_their_volumes_by_size() {
+        let class = format!(
+            "{{{API}, kind: StorageClass, metadata: {{name: s}}, provisioner: d, volumeBindingMode: null}}"
+        );
+        let big = pv("capacity: {storage: 2Gi}, storageClassName: s, csi: {driver: d, volumeHandle: h}");
+        let small = pv("capacity: {storage: 1.5Ki}, storageClassName: s").replace("name: v", "name: w");
+        let attachment = format!(
+            "{{{API}, kind: VolumeAttachment, metadata: {{name: t}}, spec: {{attacher: d, nodeName: n1, source: \
+             {{persistentVolumeName: v}}}}}}"
+        );
+        let node = "{apiVersion: v1, kind: Node, metadata: {name: n1}}";
+        let claim = pvc("volumeName: v, storageClassName: s, resources: {requests: {storage: 1500m}}");
+        let old = claim.replace(
+            "namespace: a",
+            "namespace: b, annotations: {volume.beta.kubernetes.io/storage-class: t}",
+        );
+        for documents in [
+            [&*class, &big, &small, &attachment, node, &claim, &old],
+            [&*old, &claim, node, &attachment, &small, &big, &class],
+        ] {
+            let snapshot = build(&documents).unwrap();
+            let storage = &snapshot.storage;
+            let name = |sym| snapshot.text(sym);
+            let class = &storage.classes[0];
+            let volumes: Vec<_> =
+                class.volumes.iter().map(|&v| (name(storage.pv(v).name), storage.pv(v).bytes)).collect();
+            assert_eq!(volumes, [("w", 1536), ("v", 2 << 30)]);
+            assert!(!class.delayed && class.provisions);
+            let [first, second] = &*storage.pvcs else { unreachable!() };
+            assert_eq!(first.pv.map(|pv| name(storage.pv(pv).name)), Some("v"));
+            assert_eq!((first.bytes, first.class.is_some()), (Some(2), true), "bytes are rounded up");
+            assert_eq!((name(second.class_name), second.class), ("t", None), "the annotation counts more");
+            let PvSource::Csi { driver, handle } = storage.pvs[0].source else { unreachable!() };
+            assert_eq!(*storage.nodes[0].attached, [(driver, handle)]);
+            assert_eq!((name(driver), name(handle)), ("d", "h"));
+        }
+    }
+}
