@@ -80,6 +80,10 @@ pub enum Kept {
     Receives,
     /// The number of nodes asked for was reached before.
     EnoughFreed,
+    /// As few nodes are occupied as possible, so nothing is emptied.
+    NothingToGain,
+    /// It could be emptied or receive, but the best plan improves less than was asked for.
+    TooLittleGained,
     /// A plan with it would not fit into one object.
     SizeLimit,
 }
@@ -105,6 +109,8 @@ impl Kept {
             Self::BlockedInTurn { .. } => "BlockedInTurn",
             Self::Receives => "Receives",
             Self::EnoughFreed => "EnoughFreed",
+            Self::NothingToGain => "NothingToGain",
+            Self::TooLittleGained => "TooLittleGained",
             Self::SizeLimit => "SizeLimit",
         }
     }
@@ -160,6 +166,8 @@ impl Kept {
             }
             Self::Receives => "receives pods of this plan".to_owned(),
             Self::EnoughFreed => "enough nodes are freed without it".to_owned(),
+            Self::NothingToGain => "as few nodes are occupied as possible".to_owned(),
+            Self::TooLittleGained => "the best plan improves less than was asked for".to_owned(),
             Self::SizeLimit => "a plan with it would be too large for one object".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 //! May import: snapshot, filter, fragmentation, plan
 
 use crate::filter::State;
-use crate::fragmentation::optimum::{BinClass, DEFAULT_EFFORT, ItemClass, optimum};
+use crate::fragmentation::Rate;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
@@ -44,7 +44,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         groups_in_scope: int(problem.facts.scope.group_count),
         nodes_in_scope: int(problem.facts.scope.node_count),
         upper_bound,
-        kept: kept(&problem, &plan, rejected),
+        kept: kept(&problem, &plan, conclusion, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,
         waves: waves(&problem, &plan),
@@ -122,7 +122,12 @@ fn conclude(before: &Occupancy, freed: i64, min_percent: i64) -> Conclusion {
 }
 
 /// Why each occupied node that is not freed stays, by name.
-fn kept(problem: &Problem<'_>, plan: &Plan, mut rejected: Vec<Option<Kept>>) -> Vec<KeptNode> {
+fn kept(
+    problem: &Problem<'_>,
+    plan: &Plan,
+    conclusion: Conclusion,
+    mut rejected: Vec<Option<Kept>>,
+) -> Vec<KeptNode> {
     let mut freed = vec![false; problem.nodes.len()];
     let mut receives = vec![false; problem.nodes.len()];
     plan.freed.iter().for_each(|n| freed[n.at()] = true);
@@ -132,7 +137,12 @@ fn kept(problem: &Problem<'_>, plan: &Plan, mut rejected: Vec<Option<Kept>>) -> 
         if freed[at] || facts.used == 0 {
             continue;
         }
-        let fallback = || if receives[at] { Kept::Receives } else { Kept::EnoughFreed };
+        let fallback = || match conclusion {
+            Conclusion::NotFragmented => Kept::NothingToGain,
+            Conclusion::Insufficient { .. } => Kept::TooLittleGained,
+            _ if receives[at] => Kept::Receives,
+            _ => Kept::EnoughFreed,
+        };
         let why = rejected[at].take().or_else(|| facts.kept.clone()).unwrap_or_else(fallback);
         kept.push(KeptNode { node: NodeIdx::new(at), why });
     }
@@ -140,25 +150,11 @@ fn kept(problem: &Problem<'_>, plan: &Plan, mut rejected: Vec<Option<Kept>>) -> 
 }
 
 fn occupancy(problem: &Problem<'_>) -> Occupancy {
-    let snapshot = problem.snapshot;
-    let mut bins = Vec::new();
-    let mut items = Vec::new();
-    let mut occupied = 0;
-    for (at, facts) in problem.nodes.iter().enumerate() {
-        if facts.benefit <= 0 {
-            continue;
-        }
-        bins.push(BinClass { capacity: facts.benefit.max(facts.used), count: 1 });
-        occupied += u64::from(facts.used > 0);
-        let holders = snapshot.pods_on[at].iter().map(|&p| problem.cards(p)).filter(|&c| c > 0);
-        items.extend(holders.map(|size| ItemClass { size, count: 1 }));
-    }
-    let best = optimum(&items, &bins, occupied, DEFAULT_EFFORT);
-    let int = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let rate = Rate::of(problem.snapshot, problem.resource);
     Occupancy {
-        providing: int(bins.len() as u64),
-        occupied: int(occupied),
-        optimum: int(best.nodes),
-        exact: best.exact,
+        providing: rate.providing,
+        occupied: rate.occupied,
+        optimum: rate.optimum,
+        exact: rate.optimum_exact,
     }
 }
