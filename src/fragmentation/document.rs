@@ -42,6 +42,8 @@ pub struct ResourceReport<'s> {
     pub waiting: Amount,
     /// Nodes and pods that count differently from what one might expect.
     pub special: Special<'s>,
+    /// Why pods that hold cards can not move, most cards first; empty also when it was not asked.
+    pub unmovable: Vec<Unmovable>,
     /// Pools, when a label was given.
     pub pools: Vec<PoolReport<'s>>,
     /// Every node that provides it, or holds some of it.
@@ -135,6 +137,19 @@ pub struct Special<'s> {
     pub not_providing: Vec<NodeCount<'s>>,
     /// Pods bound to nodes that the input does not have: they count nowhere.
     pub lost_pods: Vec<PodCount<'s>>,
+}
+
+/// Pods that stay for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmovable {
+    /// The stable code.
+    pub reason: &'static str,
+    /// Pods.
+    pub pods: u64,
+    /// Their cards.
+    pub cards: i64,
+    /// The flags or the action that would let them move.
+    pub remedy: Option<String>,
 }
 
 /// A node of [`Special`].

@@ -18,4 +18,4 @@ mod tests;
 pub use document::FragmentationReport;
 pub use load::{Load, Relocation};
 pub use rate::Rate;
-pub use report::{ReportOptions, resources_in_use};
+pub use report::{Movability, ReportOptions, resources_in_use};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::document::{
     Amount, Cards, FitReport, FragmentationReport, Holder, HoleReport, KIND, NodeCount, NodeReport, PodCount,
-    PoolReport, ResourceReport, Special, Summary,
+    PoolReport, ResourceReport, Special, Summary, Unmovable,
 };
 use super::holes::Fit;
 use super::load::{Closed, Load, NodeLoad};
@@ -24,8 +24,17 @@ pub struct ReportOptions<'a> {
     pub resources: &'a [String],
     /// Node label whose values are the pools.
     pub group_by: Option<&'a str>,
-    /// The code of the reason that keeps a pod where it is; `None` = it may move. Not given: nothing is said.
-    pub refused: Option<&'a dyn Fn(PodIdx) -> Option<&'static str>>,
+    /// Which pods may move, asked once per resource. Not given: nothing is said about it.
+    pub movability: Option<&'a dyn Fn(ResourceIdx) -> Movability>,
+}
+
+/// Which pods that hold a resource may move, as the planner sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Movability {
+    /// By pod: the code of the reason that it stays for.
+    pub refused: Vec<Option<&'static str>>,
+    /// The reasons, most cards first.
+    pub unmovable: Vec<Unmovable>,
 }
 
 impl<'s> FragmentationReport<'s> {
@@ -67,6 +76,7 @@ impl<'s> ResourceReport<'s> {
     fn new(snapshot: &'s Snapshot, name: String, options: &ReportOptions<'_>) -> Self {
         let Some(resource) = snapshot.resource_named(&name) else { return Self::unknown(name) };
         let load = Load::live(snapshot, resource);
+        let movability = options.movability.map(|ask| ask(resource)).unwrap_or_default();
         let totals = pools::cluster(snapshot, &load);
         let note = match (totals.rate.providing, totals.rate.occupied) {
             (0, _) => Some("no node provides it"),
@@ -80,11 +90,12 @@ impl<'s> ResourceReport<'s> {
             summary: Summary::new(&totals),
             waiting: waiting(snapshot, resource),
             special: special(snapshot, &load),
+            nodes: node_reports(snapshot, &load, options.group_by, &movability.refused),
+            unmovable: movability.unmovable,
             pools: pools
                 .into_iter()
                 .map(|pool| PoolReport { name: pool.name, summary: Summary::new(&pool.totals) })
                 .collect(),
-            nodes: node_reports(snapshot, &load, options),
         }
     }
 
@@ -96,6 +107,7 @@ impl<'s> ResourceReport<'s> {
             summary: Summary::new(&Totals::default()),
             waiting: Amount::default(),
             special: Special::default(),
+            unmovable: Vec::new(),
             pools: Vec::new(),
             nodes: Vec::new(),
         }
@@ -170,17 +182,22 @@ fn special<'s>(snapshot: &'s Snapshot, load: &Load) -> Special<'s> {
     special
 }
 
-fn node_reports<'s>(snapshot: &'s Snapshot, load: &Load, options: &ReportOptions<'_>) -> Vec<NodeReport<'s>> {
+fn node_reports<'s>(
+    snapshot: &'s Snapshot,
+    load: &Load,
+    group_by: Option<&str>,
+    refused: &[Option<&'static str>],
+) -> Vec<NodeReport<'s>> {
     let mut nodes: Vec<&NodeLoad> = load.providing().chain(load.not_providing()).collect();
     nodes.sort_unstable_by_key(|node| node.node);
     let report = |node: &NodeLoad| NodeReport {
         name: snapshot.node_name(node.node),
-        pool: options.group_by.map(|label| pools::of_node(snapshot, label, node.node)),
+        pool: group_by.map(|label| pools::of_node(snapshot, label, node.node)),
         allocatable: node.allocatable,
         used: node.used,
         free: node.free(),
         states: states(Closed::of(snapshot, node.node), node),
-        holders: holders(snapshot, load.resource, &snapshot.pods_on[node.node.at()], options),
+        holders: holders(snapshot, load.resource, &snapshot.pods_on[node.node.at()], refused),
     };
     nodes.into_iter().map(report).collect()
 }
@@ -200,7 +217,7 @@ fn holders<'s>(
     snapshot: &'s Snapshot,
     resource: ResourceIdx,
     standing: &[PodIdx],
-    options: &ReportOptions<'_>,
+    refused: &[Option<&'static str>],
 ) -> Vec<Holder<'s>> {
     type Key = (NamespaceIdx, Option<GroupIdx>, Option<PodIdx>, Option<&'static str>);
     let mut holders: BTreeMap<Key, Amount> = BTreeMap::new();
@@ -209,7 +226,7 @@ fn holders<'s>(
         if cards > 0 {
             let Some(model) = snapshot.pods.get(pod.at()) else { continue };
             let alone = model.group.is_none().then_some(pod);
-            let refused = options.refused.and_then(|refused| refused(pod));
+            let refused = refused.get(pod.at()).copied().flatten();
             let amount = holders.entry((model.namespace, model.group, alone, refused)).or_default();
             amount.pods += 1;
             amount.cards = amount.cards.saturating_add(cards);

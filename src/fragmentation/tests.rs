@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pools::NO_LABEL;
-use super::{FragmentationReport, Load, Rate, Relocation, ReportOptions, resources_in_use};
+use super::{FragmentationReport, Load, Movability, Rate, Relocation, ReportOptions, resources_in_use};
 use crate::snapshot::model::{PodIdx, ResourceIdx};
 use crate::snapshot::read::read_all;
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
@@ -221,8 +221,9 @@ fn holders_are_one_line_per_group_and_reason() {
     let bare = with(pod("z1", "n1", 1), "/metadata/annotations", json!({}));
     let items = [node("n1", 8), pod("a1", "n1", 2), pod("a2", "n1", 1), pod("a3", "n1", 1), bare];
     let snapshot = snapshot(&items);
-    let refused = |pod: PodIdx| (snapshot.pod_name(pod) == "a3").then_some("Protected");
-    let options = ReportOptions { refused: Some(&refused), ..ReportOptions::default() };
+    let code = |at| (snapshot.pod_name(PodIdx::new(at)) == "a3").then_some("Protected");
+    let ask = |_| Movability { refused: (0..snapshot.pods.len()).map(code).collect(), unmovable: Vec::new() };
+    let options = ReportOptions { movability: Some(&ask), ..ReportOptions::default() };
     let report = FragmentationReport::new(&snapshot, &options);
     let holders: Vec<String> = report.resources[0].nodes[0]
         .holders

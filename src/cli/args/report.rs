@@ -4,7 +4,7 @@
 
 use clap::{ArgAction, Args};
 
-use super::groups::{SourceArgs, ViewArgs};
+use super::groups::{MovabilityArgs, SourceArgs, ViewArgs};
 use super::value;
 
 /// Show how fragmented each extended resource is
@@ -30,6 +30,8 @@ pub struct ReportArgs {
     /// Add a line per value of this node label
     #[arg(long, value_name = "LABEL")]
     pub group_by: Option<String>,
+    #[command(flatten)]
+    pub movability: MovabilityArgs,
     #[command(flatten)]
     pub view: ViewArgs,
 }

@@ -38,7 +38,7 @@ fn measure(path: &Path, table: &mut Table) -> Result<(), CliError> {
     let (snapshot, bytes) = load(path)?;
     let load = started.elapsed();
     let started = Instant::now();
-    let options = ReportOptions { resources: &[], group_by: None, refused: None };
+    let options = ReportOptions { resources: &[], group_by: None, movability: None };
     let report = FragmentationReport::new(&snapshot, &options);
     let report_time = started.elapsed();
     let resource =

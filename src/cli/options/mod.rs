@@ -10,5 +10,6 @@ mod movability;
 mod plan;
 mod view;
 
+pub use movability::movability;
 pub use plan::PlanOptions;
 pub use view::{Glyphs, View};

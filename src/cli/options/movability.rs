@@ -8,7 +8,7 @@ use crate::plan::request::Movability;
 
 /// The planner's movability options with what was typed filled in. Of two rules for one scheduler the last one wins.
 /// The action on blocked disruption budgets is not among them: the run's spec carries it.
-pub(super) fn movability(args: &MovabilityArgs) -> Movability {
+pub fn movability(args: &MovabilityArgs) -> Movability {
     let mut movability = Movability::default();
     let mut schedulers: Vec<String> =
         args.schedulers.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();

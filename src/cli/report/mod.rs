@@ -3,7 +3,7 @@
 //! Text is read from the document that `-o json` prints, so nothing is shown that a script can not get. `table`
 //! lays out totals, `drawing` makes the card picture, `notes` says what counts differently from what one expects.
 //!
-//! May import: cli, api, snapshot, fragmentation
+//! May import: cli, api, snapshot, fragmentation, plan
 
 mod drawing;
 mod notes;
@@ -14,20 +14,29 @@ mod tests;
 use super::args::groups::Format;
 use super::args::report::ReportArgs;
 use super::error::CliError;
-use super::options::View;
+use super::options::{self, View};
 use super::output::picture::{Drawing, Letters};
 use super::output::{Out, json, yaml};
 use super::source;
 use crate::api::nearest;
-use crate::fragmentation::{FragmentationReport, ReportOptions};
+use crate::fragmentation::document::Unmovable;
+use crate::fragmentation::{FragmentationReport, Movability, ReportOptions};
+use crate::plan::movability::Facts;
+use crate::plan::request::{self, Request};
 use crate::snapshot::Snapshot;
+use crate::snapshot::model::{PodIdx, ResourceIdx};
 
 /// Prints the report.
 pub fn run(args: &ReportArgs, out: &mut Out) -> Result<(), CliError> {
     let snapshot = source::load(&args.source, out)?;
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
-    let options =
-        ReportOptions { resources: &args.resource, group_by: args.group_by.as_deref(), refused: None };
+    let movability = options::movability(&args.movability);
+    let ask = |resource| ask(&snapshot, resource, &movability);
+    let options = ReportOptions {
+        resources: &args.resource,
+        group_by: args.group_by.as_deref(),
+        movability: Some(&ask),
+    };
     let report = FragmentationReport::new(&snapshot, &options);
     advise(&snapshot, &report, out);
     let written = match view.format {
@@ -38,6 +47,25 @@ pub fn run(args: &ReportArgs, out: &mut Out) -> Result<(), CliError> {
     };
     out.data(&written.map_err(|fault| CliError::failure("cannot write the report").because(fault))?);
     Ok(())
+}
+
+/// Which pods may move in a plan for this resource without further scope.
+fn ask(snapshot: &Snapshot, resource: ResourceIdx, options: &request::Movability) -> Movability {
+    let mut request = Request::for_resource(snapshot.resource_name(resource));
+    request.movability = options.clone();
+    // Only a scope can fail to resolve, and there is none.
+    let Ok(facts) = Facts::of(snapshot, resource, &request) else { return Movability::default() };
+    let pods = (0..snapshot.pods.len()).map(PodIdx::new);
+    let code =
+        |pod| facts.movability.reason(pod).filter(|r| !r.code.holds_nothing()).map(|r| r.code.as_str());
+    let held = facts.movability.summary(snapshot, resource, &request);
+    let unmovable = held.into_iter().map(|held| Unmovable {
+        reason: held.code.as_str(),
+        pods: held.pods,
+        cards: held.cards,
+        remedy: held.remedy,
+    });
+    Movability { refused: pods.map(code).collect(), unmovable: unmovable.collect() }
 }
 
 /// The report for people.

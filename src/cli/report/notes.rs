@@ -41,6 +41,15 @@ pub fn lines(report: &ResourceReport<'_>, wide: bool) -> Vec<String> {
             counted(report.waiting.cards, "card")
         ));
     }
+    for held in &report.unmovable {
+        let pods = counted(i64::try_from(held.pods).unwrap_or(i64::MAX), "pod");
+        let remedy = held.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+        lines.push(format!(
+            "can not move: {} in {pods}: {}{remedy}",
+            counted(held.cards, "card"),
+            held.reason
+        ));
+    }
     let outside = &special.not_providing;
     if !outside.is_empty() {
         let cards = counted(outside.iter().map(|node| node.used).sum(), "card");

@@ -54,7 +54,7 @@ fn shown(view: &View, resources: &[&str], group_by: Option<&str>) -> String {
     let resources: Vec<String> = resources.iter().map(|&name| name.to_owned()).collect();
     let report = FragmentationReport::new(
         &snapshot,
-        &ReportOptions { resources: &resources, group_by, refused: None },
+        &ReportOptions { resources: &resources, group_by, movability: None },
     );
     text(&report, view).unwrap()
 }
