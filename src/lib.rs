@@ -12,3 +12,4 @@ pub mod filter;
 pub mod fragmentation;
 pub mod plan;
 pub mod snapshot;
+pub mod verify;

@@ -12,6 +12,7 @@ use crate::plan::kept::Kept;
 use crate::plan::{Planned, Request, make};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx, ResourceIdx};
+use crate::verify::{Severity, check_plan};
 
 /// A planning pass as a command sees it.
 #[derive(Debug)]
@@ -45,10 +46,20 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
     }
     let planned =
         make(snapshot, &request).map_err(|fault| CliError::failure(format!("cannot plan: {fault}")))?;
+    check(snapshot, &request, &planned)?;
     for warning in &planned.report.warnings {
         out.warning(warning);
     }
     Ok(Pass { run, request, planned })
+}
+
+/// No plan is shown that the independent check refuses: that would be a fault of this program.
+fn check(snapshot: &Snapshot, request: &Request, planned: &Planned) -> Result<(), CliError> {
+    let findings = check_plan(snapshot, request, &planned.plan);
+    let Some(first) = findings.iter().find(|f| f.severity() == Severity::Fatal) else { return Ok(()) };
+    let sentence = format!("the plan broke a rule and is not shown: {}", first.line(snapshot));
+    Err(CliError::failure(sentence)
+        .hint("please report this with the file of: kubectl repack snapshot --anonymize -o cluster.json"))
 }
 
 /// The only extended resource in use.

@@ -34,6 +34,15 @@ pub enum DebugCommand {
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
+    /// Print a made-up fragmented cluster as a JSON List
+    Generate {
+        /// Number of nodes
+        #[arg(long, value_name = "N")]
+        nodes: usize,
+        /// Equal seeds give equal clusters
+        #[arg(long, value_name = "S", default_value_t = 1)]
+        seed: u64,
+    },
     /// Print the classes of equal pods and equal nodes
     Classes {
         #[command(flatten)]

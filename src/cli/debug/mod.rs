@@ -4,6 +4,7 @@
 
 mod bench;
 mod filter;
+pub mod generate;
 
 use super::args::debug::{DebugArgs, DebugCommand};
 use super::error::CliError;
@@ -14,6 +15,7 @@ pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
     match &args.command {
         DebugCommand::Filter { files, all } => filter::run(files, *all, out),
         DebugCommand::Bench { files } => bench::run(files, out),
+        DebugCommand::Generate { nodes, seed } => generate::run(*nodes, *seed, out),
         DebugCommand::Classes { .. } => Err(CliError::failure("this subcommand is not part of this build")),
     }
 }

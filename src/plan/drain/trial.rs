@@ -111,7 +111,13 @@ impl Drain<'_, '_> {
             let incoming = problem.replacement[pod.at()];
             let need = snapshot.requests(snapshot.spec(incoming.spec).requests).get(problem.resource);
             let Some(from) = snapshot.pod(pod).node else { continue };
-            let cascade = self.move_of.get(&pod).map_or(from != node, |&at| self.plan.moves[at].cascade);
+            // Of a unit one pod is evicted, the first of this node; the others go along.
+            let goes_along = || {
+                let takes =
+                    |m: &Move| !m.cascade && problem.unit_of(m.pod).is_some_and(|unit| unit.contains(&pod));
+                from != node || moves.iter().any(takes)
+            };
+            let cascade = self.move_of.get(&pod).map_or_else(goes_along, |&at| self.plan.moves[at].cascade);
             let to = {
                 let prepared = Prepared::new(&self.state, incoming);
                 let stays_home = cascade && (need == 0 || !self.is_emptied(from, node));

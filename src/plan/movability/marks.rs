@@ -69,7 +69,7 @@ impl<'a> Marks<'a> {
         self.snapshot.owner_chain(pod.owner).chain(self.snapshot.owner_chain(group_owner))
     }
 
-    /// Our opt-out, on the pod, its group, an owner or its namespace.
+    /// Our opt-out, on the pod, its group, any pod of its group, an owner or its namespace.
     pub(super) fn protected(&self, pod: &Pod) -> Option<Reason> {
         let (key, yes) = (self.protected?, self.yes?);
         let marked = |labels: &Labels, annotations: &Labels| {
@@ -81,6 +81,14 @@ impl<'a> Marks<'a> {
             "on the pod"
         } else if group.is_some_and(|group| marked(&group.labels, &group.annotations)) {
             "on its PodGroup"
+        } else if group.is_some_and(|group| {
+            group
+                .pods
+                .iter()
+                .map(|&pod| self.snapshot.pod(pod))
+                .any(|p| marked(self.labels(p), &p.annotations))
+        }) {
+            "on a pod of its PodGroup"
         } else if self.owners(pod).any(|owner| marked(&owner.labels, &owner.annotations)) {
             "on its owner"
         } else if marked(&namespace.labels, &namespace.annotations) {

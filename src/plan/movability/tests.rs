@@ -176,6 +176,7 @@ fn our_opt_out_counts_on_pod_group_owner_and_namespace_as_label_or_annotation() 
     for (place, s) in [
         ("on the pod", base().patch("Pod", "p", &json!({"metadata": {"labels": mark}}))),
         ("on its PodGroup", base().patch("PodGroup", "g", &group)),
+        ("on a pod of its PodGroup", base().pod_with("a/q n1 1 g", &json!({"metadata": {"labels": mark}}))),
         ("on its owner", base().yaml(owner)),
         ("on its namespace", base().yaml(space)),
     ] {
