@@ -108,6 +108,9 @@ const KEPT_LABELS: &[&str] = &[
     "beta.kubernetes.io/arch",
     "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
+    // What a pod is for its operator: vocabulary, too.
+    "ray.io/node-type",
+    "training.kubeflow.org/replica-type",
 ];
 
 /// Labels whose value may be a list `a__b` (on volumes that live in several zones).

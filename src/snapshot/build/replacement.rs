@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use super::resources::{kube_units, volcano_knows, volcano_units};
-use super::workload::{DraftTemplate, DraftWorkload};
+use super::workload::{DraftTemplate, DraftWorkload, HEAD};
 use super::{Builder, DraftPod};
 use crate::snapshot::model::pod::{PodTerm, Spread, Toleration};
 use crate::snapshot::model::{
@@ -94,6 +94,7 @@ fn template_of(builder: &Builder, workload: &DraftWorkload, pod: &Pod) -> Option
                 _ => label("modelserving.volcano.sh/role")?,
             }
         }
+        Kind::RayCluster if text("ray.io/node-type") == Some("head") => builder.symbols.find(HEAD)?,
         Kind::RayCluster => label("ray.io/group")?,
         _ => label("training.kubeflow.org/replica-type")?,
     };

@@ -25,6 +25,9 @@ const DEFAULT_BACKOFF_LIMIT: i64 = 6;
 /// Restarts of a Volcano Job when it does not say.
 const DEFAULT_MAX_RETRY: i64 = 3;
 
+/// The part of a RayCluster that is its head; groups of workers have names without a slash.
+pub(super) const HEAD: &str = "/head";
+
 /// A template of a controller and which of its pods are made of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DraftTemplate {
@@ -206,7 +209,7 @@ impl Builder {
         let fault_tolerant = annotated || view.spec.gcs_fault_tolerance_options.is_some();
         let draft = self.add_workload(kind, &view.metadata, Reaction::RayCluster { fault_tolerant })?;
         draft.workload.suspended = view.spec.suspend == Some(true);
-        self.template(kind, &view.metadata, "headgroup", view.spec.head_group_spec.template.as_deref())?;
+        self.template(kind, &view.metadata, HEAD, view.spec.head_group_spec.template.as_deref())?;
         for group in view.spec.worker_group_specs.iter() {
             self.template(kind, &view.metadata, &group.group_name, group.template.as_deref())?;
         }
