@@ -3,6 +3,8 @@
 
 # Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
 BENCH ?= ../shared/bench
+# Seconds that `fuzz` spends on each reader and parser.
+FUZZ_SECONDS ?= 60
 
 verify: ## format, lints and the library's tests
 	cargo fmt --check
@@ -22,5 +24,5 @@ fix: ## format, and the lints that can repair what they find
 bench: ## load, report and planning time per instance
 	tests/bench.sh $(BENCH)
 
-fuzz: ## readers and parsers on random input, with a fixed budget
-	PROPTEST_CASES=20000 cargo test --release fuzz_
+fuzz: ## readers and the quantity parser on mutated input, each for FUZZ_SECONDS
+	FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --release --test fuzz -- --nocapture

@@ -36,3 +36,15 @@ fn every_plugin_of_kube_scheduler_rejects_what_it_rejected_with_the_same_code() 
         &disagreements[..disagreements.len().min(5)]
     );
 }
+
+#[test]
+fn volcano_binds_and_waits_where_it_did() {
+    let Comparison { verdicts, disagreements } = compare_all("volcano-", Depth::First);
+    assert_eq!(verdicts, 19_894);
+    assert!(
+        disagreements.is_empty(),
+        "{}: {:#?}",
+        disagreements.len(),
+        &disagreements[..disagreements.len().min(5)]
+    );
+}

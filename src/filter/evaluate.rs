@@ -55,6 +55,7 @@ impl<'a> Prepared<'a> {
 
     /// Prepares a pod under given rules.
     pub fn with_rules(state: &'a State<'a>, rules: SchedulerRules, incoming: Incoming) -> Self {
+        let state = state.seen_by(rules);
         let snapshot = state.snapshot();
         let accepted = state.tables().accepted(snapshot, rules, snapshot.spec(incoming.spec).node_rules);
         let plain = state.tables().is_plain(state, rules, incoming.spec);

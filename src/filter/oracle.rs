@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Code, Incoming, Prepared, SchedulerRules, State, Verdict};
+use super::{Code, Incoming, Prepared, SchedulerRules, Schedulers, State, Verdict};
 use crate::snapshot::Snapshot;
 use crate::snapshot::build::{BuildOptions, Builder};
 use crate::snapshot::model::{NodeIdx, PodIdx};
@@ -105,7 +105,7 @@ pub fn compare(bytes: &[u8], file: &str, depth: Depth) -> Result<Comparison, Inp
     let mut comparison = Comparison::default();
     for (at, query) in case.queries.iter().enumerate() {
         let (snapshot, pod) = build(&objects, query, rules, file)?;
-        let mut state = State::live(&snapshot);
+        let mut state = State::of_complete_input(&snapshot, &Schedulers::default());
         if let Some(gone) = query.remove.as_ref().and_then(|name| find(&snapshot, name)) {
             state.remove(gone);
         }

@@ -14,7 +14,7 @@ use crate::snapshot::model::{NodeIdx, PodIdx, RequestsIdx, SpecIdx, Sym};
 use super::counters::Counters;
 use super::rules::{SchedulerRules, Schedulers};
 use super::tables::Tables;
-use super::volcano::cache;
+use super::volcano;
 
 /// A pod about to be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +101,10 @@ pub struct Change {
 
 /// A place in the journal to come back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checkpoint(usize);
+pub struct Checkpoint {
+    here: usize,
+    as_volcano: usize,
+}
 
 /// A change that was made, and where among the pods of its node.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +123,8 @@ pub struct State<'s> {
     nominees: Vec<Vec<PodIdx>>,
     /// How many of them there are.
     waiting: usize,
+    /// The cluster as Volcano sees it, where it differs: without the pods that its cache refuses.
+    as_volcano: Option<Box<State<'s>>>,
     journal: Vec<Done>,
     pub(super) counters: Counters,
 }
@@ -139,17 +144,12 @@ impl<'s> State<'s> {
             tenants: vec![Vec::new(); snapshot.nodes.len()],
             waiting: nominees.iter().map(Vec::len).sum(),
             nominees,
+            as_volcano: None,
             journal: Vec::new(),
             counters: Counters::new(snapshot),
         };
-        // kube counts such pods, so they are left out only where Volcano is the one to ask about every pod.
-        let mut specs = (0..snapshot.specs.len()).map(SpecIdx::new);
-        let volcano_only = specs.all(|spec| state.rules_of(spec) == Some(SchedulerRules::Volcano));
         for (at, pods) in snapshot.pods_on.iter().enumerate() {
             for &pod in pods {
-                if volcano_only && cache::refuses(snapshot, pod) {
-                    continue;
-                }
                 let tenant = Tenant::live(snapshot, pod);
                 state.change(Change { tenant, node: NodeIdx::new(at), arrives: true }, None);
             }
@@ -161,6 +161,31 @@ impl<'s> State<'s> {
     /// it the claims of pods that left hold on, as the scheduler sees it until they are released. Before any change.
     pub fn release_claims(&mut self) {
         self.counters.devices.release();
+    }
+
+    /// The live cluster of an input that has every object there is. Only then is a pod whose claim is not among the
+    /// objects one that Volcano does not see; else its claims may just not have been written down.
+    pub fn of_complete_input(snapshot: &'s Snapshot, schedulers: &Schedulers) -> Self {
+        let mut state = Self::with_schedulers(snapshot, schedulers);
+        let pods = state.tenants.iter().flatten();
+        if pods.into_iter().any(|tenant| volcano::is_refused(snapshot, tenant)) {
+            let mut seen = state.clone();
+            for (at, tenants) in state.tenants.iter().enumerate() {
+                for &tenant in tenants.iter().filter(|t| volcano::is_refused(snapshot, t)) {
+                    seen.change(Change { tenant, node: NodeIdx::new(at), arrives: false }, None);
+                }
+            }
+            state.as_volcano = Some(Box::new(seen));
+        }
+        state
+    }
+
+    /// The cluster as the scheduler of these rules sees it.
+    pub(super) fn seen_by(&self, rules: SchedulerRules) -> &Self {
+        match (&self.as_volcano, rules) {
+            (Some(seen), SchedulerRules::Volcano) => seen,
+            _ => self,
+        }
     }
 
     /// The snapshot below.
@@ -198,6 +223,11 @@ impl<'s> State<'s> {
         if let Some(at) = self.change(change, None) {
             self.journal.push(Done { change, at });
         }
+        if let Some(seen) = &mut self.as_volcano
+            && !volcano::is_refused(self.snapshot, &change.tenant)
+        {
+            seen.apply(change);
+        }
     }
 
     /// A live pod is gone from where it stands.
@@ -227,12 +257,16 @@ impl<'s> State<'s> {
 
     /// Remembers the present.
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint(self.journal.len())
+        let as_volcano = self.as_volcano.as_ref().map_or(0, |seen| seen.journal.len());
+        Checkpoint { here: self.journal.len(), as_volcano }
     }
 
     /// Goes back to a checkpoint, exactly.
     pub fn rollback(&mut self, to: Checkpoint) {
-        while self.journal.len() > to.0 {
+        if let Some(seen) = &mut self.as_volcano {
+            seen.rollback(Checkpoint { here: to.as_volcano, as_volcano: 0 });
+        }
+        while self.journal.len() > to.here {
             if let Some(Done { change, at }) = self.journal.pop() {
                 self.change(Change { arrives: !change.arrives, ..change }, Some(at));
             }

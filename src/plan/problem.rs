@@ -12,6 +12,7 @@ use crate::snapshot::model::{NodeIdx, OwnerIdx, PodIdx, ResourceIdx};
 
 use super::kept::Kept;
 use super::movability::Facts;
+use super::types::Move;
 
 pub use super::fate::Timing;
 
@@ -81,6 +82,11 @@ impl Problem<'_> {
     /// Cards that a pod holds where it stands.
     pub fn cards(&self, pod: PodIdx) -> i64 {
         self.snapshot.charged(pod, self.resource)
+    }
+
+    /// Cards that the replacement of a move asks for; its template may differ from the live pod.
+    pub fn need(&self, m: &Move) -> i64 {
+        self.snapshot.requests(self.snapshot.spec(m.spec).requests).get(self.resource)
     }
 
     /// A node.

@@ -152,6 +152,24 @@ fn f61_a_workload_is_not_evicted_more_often_than_it_tolerates() {
 }
 
 #[test]
+fn f37_pods_of_one_unit_on_one_node_are_one_eviction() {
+    let mut cluster = Cluster::new().nodes(3, 8).group("a/j", 1);
+    for at in 0..3 {
+        cluster = cluster.pod(&format!("a/j-w-{at} n1 1 j"));
+    }
+    let s = cluster
+        .pod("a/bare n2 4")
+        .yaml(
+            "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {namespace: a, name: j},
+              spec: {tasks: [{name: w}], policies: [{event: PodEvicted, action: RestartTask}]},
+              status: {retryCount: 1}}",
+        )
+        .build();
+    let planned = plan(&s, |_| {});
+    assert_eq!(moves(&s, &planned), ["j-w-0: n1 -> n2", "j-w-1*: n1 -> n2", "j-w-2*: n1 -> n2"]);
+}
+
+#[test]
 fn f68_the_replacement_needs_the_room_of_the_template() {
     let of_set = json!({"metadata": {"ownerReferences":
         [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "controller": true}]}});

@@ -70,31 +70,38 @@ impl Quantity {
         Ok(Self(value))
     }
 
-    /// digits × numerator / denominator in nano-units, rounded up.
+    /// whole.fraction × numerator / denominator in nano-units, rounded up. One of numerator and denominator is 1.
+    ///
+    /// Whole and fraction are scaled apart: together they would need more than 128 bits for `1.33333333333333Ei`.
     fn scaled(
         whole: &[u8],
         fraction: &[u8],
         numerator: i128,
         denominator: i128,
     ) -> Result<i128, QuantityError> {
-        let mut digits: i128 = 0;
-        let mut divisor: i128 = denominator;
-        let mut inexact = false;
-        for (&b, after_point) in whole.iter().map(|b| (b, false)).chain(fraction.iter().map(|b| (b, true))) {
-            let d = i128::from(b - b'0');
-            if after_point && divisor >= 1_000_000_000_000_000_000 {
-                inexact |= d != 0;
-                continue;
-            }
-            digits = digits.checked_mul(10).and_then(|v| v.checked_add(d)).ok_or(QuantityError::Overflow)?;
-            if after_point {
-                divisor *= 10;
-            }
+        let (kept, beyond) = fraction.split_at(fraction.len().min(FRACTION_DIGITS));
+        let mut inexact = beyond.iter().any(|&b| b != b'0');
+        let mut whole = digits(whole)?;
+        let (mut part, mut unit) =
+            (digits(kept)?, 10_i128.pow(u32::try_from(kept.len()).unwrap_or_default()));
+        // Nano-units per unit of the suffix, or units of the suffix per nano-unit.
+        let (up, down) = if denominator <= NANO { (NANO / denominator, 1) } else { (1, denominator / NANO) };
+        if numerator > 1 {
+            whole = whole.checked_mul(numerator).ok_or(QuantityError::Overflow)?;
+            part *= numerator;
+            whole = whole.checked_add(part / unit).ok_or(QuantityError::Overflow)?;
+            part %= unit;
         }
-        let product =
-            digits.checked_mul(numerator).and_then(|v| v.checked_mul(NANO)).ok_or(QuantityError::Overflow)?;
-        let (quotient, remainder) = (product / divisor, product % divisor);
-        Ok(quotient + i128::from(remainder != 0 || inexact))
+        let mut value = whole.checked_mul(up).ok_or(QuantityError::Overflow)?;
+        part *= up;
+        if down > 1 {
+            inexact |= value % down != 0;
+            value /= down;
+            unit = unit.saturating_mul(down);
+        }
+        inexact |= part % unit != 0;
+        value = value.checked_add(part / unit).ok_or(QuantityError::Overflow)?;
+        Ok(value + i128::from(inexact))
     }
 
     /// Whole units, rounded up; saturates at the 64-bit range.
@@ -111,6 +118,15 @@ impl Quantity {
     pub const fn is_whole(self) -> bool {
         self.0 % NANO == 0
     }
+}
+
+/// Digits after the point that count; nobody writes more.
+const FRACTION_DIGITS: usize = 18;
+
+fn digits(digits: &[u8]) -> Result<i128, QuantityError> {
+    digits.iter().try_fold(0_i128, |n, b| {
+        n.checked_mul(10).and_then(|n| n.checked_add(i128::from(b - b'0'))).ok_or(QuantityError::Overflow)
+    })
 }
 
 fn small_integer(bytes: &[u8]) -> Option<i64> {
@@ -214,6 +230,19 @@ mod tests {
             assert_eq!(milli(text), expected, "{text}");
         }
         assert_eq!(Quantity::parse("1E").unwrap().ceil_units(), 1_000_000_000_000_000_000);
+    }
+
+    #[test]
+    fn long_fractions_of_large_units_are_no_overflow() {
+        let units = |text: &str| Quantity::parse(text).unwrap().ceil_units();
+        assert_eq!(units("1.33333333333333Ei"), 1_537_228_672_809_125_459);
+        assert_eq!(units("1000.333333333333333333Gi"), 1_074_099_737_942);
+        assert_eq!(units("999999999999.000000000000000001"), 1_000_000_000_000);
+        assert_eq!(Quantity::parse("0.0000000001").unwrap(), Quantity(1));
+        assert_eq!(Quantity::parse("1.5e-10").unwrap(), Quantity(1));
+        assert_eq!(Quantity::parse("15e-10").unwrap(), Quantity(2));
+        assert_eq!(Quantity::parse("0.5n").unwrap(), Quantity(1));
+        assert_eq!(Quantity::parse("-0.5n").unwrap(), Quantity(-1));
     }
 
     #[test]

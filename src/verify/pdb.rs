@@ -151,15 +151,14 @@ fn wanted(facts: &Facts<'_>, pods: &[PodIdx]) -> Option<i64> {
         let kind = facts.snapshot.owners[owner.at()].known.filter(|kind| scales.contains(kind))?;
         let chain = facts.chain(owner);
         let top = if kind == Kind::ReplicaSet { chain.get(1).or(chain.first()) } else { chain.first() };
-        let (key, replicas) = match top {
-            Some(object) => (format!("{:?} {:?}", object.kind, object.name), object.replicas.unwrap_or(0)),
-            None => {
-                let live = |pod: &&PodIdx| {
-                    let pod = facts.snapshot.pod(**pod);
-                    pod.stands() && !pod.terminating
-                };
-                (format!("{owner:?}"), length(facts.owned(owner).iter().filter(live).count()))
-            }
+        let (key, replicas) = if let Some(object) = top {
+            (format!("{:?} {:?}", object.kind, object.name), object.replicas.unwrap_or(0))
+        } else {
+            let live = |pod: &&PodIdx| {
+                let pod = facts.snapshot.pod(**pod);
+                pod.stands() && !pod.terminating
+            };
+            (format!("{owner:?}"), length(facts.owned(owner).iter().filter(live).count()))
         };
         sum.insert(key, replicas);
     }

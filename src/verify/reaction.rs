@@ -82,7 +82,7 @@ pub(super) fn of(facts: &Facts<'_>, pod: PodIdx) -> Answer {
         }
     }
     if let Some(group) = label(facts, pod, "leaderworkerset.sigs.k8s.io/name") {
-        return leader_worker(facts, pod, group);
+        return Ok(leader_worker(facts, pod, group));
     }
     by_kind(facts, pod, owner, kind, object, rules)
 }
@@ -155,7 +155,7 @@ fn together(unit: BTreeSet<PodIdx>, same_name: bool) -> Return {
     Return { unit, after_gone: true, same_name, costs: None }
 }
 
-fn leader_worker(facts: &Facts<'_>, pod: PodIdx, set: Sym) -> Answer {
+fn leader_worker(facts: &Facts<'_>, pod: PodIdx, set: Sym) -> Return {
     let key = |pod, key| label(facts, pod, key);
     let (name, index) = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index");
     let namespace = facts.snapshot.pod(pod).namespace;
@@ -170,10 +170,10 @@ fn leader_worker(facts: &Facts<'_>, pod: PodIdx, set: Sym) -> Answer {
     let worker = key(pod, "leaderworkerset.sigs.k8s.io/worker-index");
     let leads = worker.is_none_or(|w| facts.snapshot.text(w) == "0");
     if key(pod, index).is_none() || !(recreates || leads) {
-        return Ok(alone(pod, true, true));
+        return alone(pod, true, true);
     }
     let same = |other| key(other, name) == Some(set) && key(other, index) == key(pod, index);
-    Ok(together(standing(facts, facts.namespace_pods(namespace), same), true))
+    together(standing(facts, facts.namespace_pods(namespace), same), true)
 }
 
 /// A Job counts the pod as failed unless its failure policy says otherwise; the first matching rule decides.

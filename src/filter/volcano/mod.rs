@@ -7,14 +7,15 @@
 //!
 //! May import: snapshot, filter
 
-pub(super) mod cache;
 pub(super) mod csi;
 mod pod_count;
 mod queue;
+mod refused;
 mod resources;
 
 pub use pod_count::PodCount;
 pub use queue::QueueLimit;
+pub(super) use refused::is_refused;
 pub use resources::{FutureRoom, RoomNow};
 
 use super::kube::{

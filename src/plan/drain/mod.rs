@@ -281,7 +281,7 @@ impl<'p, 's> Drain<'p, 's> {
             self.apply(m);
             self.charge_caps(m.pod);
             if m.to != m.from {
-                received.push((m.to, self.problem.cards(m.pod)));
+                received.push((m.to, self.problem.need(m)));
             }
         }
         for m in placement.moves {

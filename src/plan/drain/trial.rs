@@ -53,12 +53,14 @@ impl Drain<'_, '_> {
     /// Evictions count as failures with some controllers, which end their workload after a number of them.
     fn within_retries(&self, node: NodeIdx) -> Result<(), Kept> {
         let mut more: Vec<(OwnerIdx, i64)> = Vec::new();
+        let mut taken_along: Vec<PodIdx> = Vec::new();
         for &pod in &self.problem.node(node).victims {
             let Some(owner) = self.problem.snapshot.pod(pod).owner else { continue };
             let Some(limit) = self.problem.evictions_tolerated(owner) else { continue };
-            if self.move_of.contains_key(&pod) {
+            if self.move_of.contains_key(&pod) || taken_along.contains(&pod) {
                 continue;
             }
+            taken_along.extend(self.problem.unit_of(pod).unwrap_or_default());
             if more.iter().all(|&(o, _)| o != owner) {
                 more.push((owner, self.evictions.get(&owner).copied().unwrap_or(0)));
             }
@@ -107,17 +109,19 @@ impl Drain<'_, '_> {
         }
         let mut left: Vec<(NodeIdx, i64)> = Vec::new();
         let mut moves = Vec::with_capacity(pods.len());
+        // Of the pods on this node that a controller recreates together only the first is evicted.
+        let mut taken_along: Vec<PodIdx> = Vec::new();
         for pod in pods {
             let incoming = problem.replacement[pod.at()];
             let need = snapshot.requests(snapshot.spec(incoming.spec).requests).get(problem.resource);
             let Some(from) = snapshot.pod(pod).node else { continue };
-            // Of a unit one pod is evicted, the first of this node; the others go along.
-            let goes_along = || {
-                let takes =
-                    |m: &Move| !m.cascade && problem.unit_of(m.pod).is_some_and(|unit| unit.contains(&pod));
-                from != node || moves.iter().any(takes)
+            let cascade = match self.move_of.get(&pod) {
+                Some(&at) => self.plan.moves[at].cascade,
+                None => from != node || taken_along.contains(&pod),
             };
-            let cascade = self.move_of.get(&pod).map_or_else(goes_along, |&at| self.plan.moves[at].cascade);
+            if !cascade {
+                taken_along.extend(problem.unit_of(pod).unwrap_or_default());
+            }
             let to = {
                 let prepared = Prepared::new(&self.state, incoming);
                 let stays_home = cascade && (need == 0 || !self.is_emptied(from, node));

@@ -220,7 +220,11 @@ impl Walk<'_> {
     fn value(&mut self, field: &str, value: &mut Value, parent: &str) {
         match value {
             Value::String(text) => self.field(field, text, parent),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(field, item, parent)),
+            // What is a map under this name elsewhere is a list of objects here (`requests` of a device claim).
+            Value::Array(items) => items.iter_mut().for_each(|item| match item {
+                Value::Object(map) => self.fields(field, map),
+                other => self.value(field, other, parent),
+            }),
             Value::Object(map) => self.map(field, map),
             _ => {}
         }

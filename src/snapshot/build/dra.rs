@@ -15,12 +15,11 @@ use crate::snapshot::model::intern::Distinct;
 use crate::snapshot::model::{ClaimSpecIdx, DeviceIdx, Sym};
 use crate::snapshot::names;
 use crate::snapshot::read::InputError;
-use crate::snapshot::view::basic::{List, MetaView, Text};
+use crate::snapshot::view::basic::{List, MetaView, NodeSelectorView, Text};
 use crate::snapshot::view::cluster::TaintView;
 use crate::snapshot::view::dra::{
     AllocationView, AttributeView, ClaimSpecView, ClaimTemplateView, ClaimView, ConstraintView,
-    DeviceBodyView, DeviceClassView, DeviceSelectorView, DeviceTaintRuleView, DeviceView, ReachView,
-    RequestBodyView, RequestView, SliceView,
+    DeviceClassView, DeviceSelectorView, DeviceTaintRuleView, DeviceView, RequestView, SliceView,
 };
 use crate::snapshot::view::pod::TolerationView;
 
@@ -78,7 +77,7 @@ impl Builder {
         let reach = if spec.per_device_node_selection == Some(true) {
             Reach::PerDevice
         } else {
-            self.reach(&spec.reach)
+            self.reach(spec.node_name.as_ref(), spec.all_nodes, spec.node_selector.as_ref())
         };
         let first = self.dra.devices.len();
         for device in spec.devices.iter() {
@@ -109,7 +108,7 @@ impl Builder {
 
     fn device(&mut self, view: &DeviceView<'_>, driver: Sym, pool: Sym) -> Device {
         let id = self.device_id(driver, pool, &view.name);
-        let body: &DeviceBodyView<'_> = view.basic.as_ref().unwrap_or(&view.body);
+        let body = view.basic.as_deref().unwrap_or(view);
         let attributes = body.attributes.iter().flatten();
         let attributes =
             attributes.map(|(name, value)| (self.symbols.intern(name), self.attribute(value))).collect();
@@ -125,7 +124,7 @@ impl Builder {
             multiple: body.allow_multiple_allocations == Some(true),
             counters: !body.consumes_counters.is_empty(),
             conditional: !body.binding_conditions.is_empty(),
-            reach: self.reach(&body.reach),
+            reach: self.reach(body.node_name.as_ref(), body.all_nodes, body.node_selector.as_ref()),
         }
     }
 
@@ -161,8 +160,13 @@ impl Builder {
         })
     }
 
-    fn reach(&mut self, view: &ReachView<'_>) -> Reach {
-        match (&view.node_name, view.all_nodes, &view.node_selector) {
+    fn reach(
+        &mut self,
+        node: Option<&Text<'_>>,
+        all: Option<bool>,
+        selector: Option<&NodeSelectorView<'_>>,
+    ) -> Reach {
+        match (node, all, selector) {
             (Some(name), ..) if !name.is_empty() => Reach::Node(self.symbols.intern(name)),
             (_, Some(true), _) => Reach::All,
             (.., Some(selector)) => Reach::Selector(self.node_selector(selector)),
@@ -191,7 +195,7 @@ impl Builder {
         named("DeviceTaintRule", &view.metadata)?;
         let Some(taint) = self.device_taint(&view.spec.taint) else { return Ok(()) };
         let Some(selector) = &view.spec.device_selector else { return Ok(()) };
-        if selector.device_class_name.is_some() || !selector.selectors.is_empty() {
+        if selector.device_class_name.is_some() || selector.selectors.is_some() {
             self.dra.unknown_taint_rule = Some(self.symbols.intern(&view.metadata.name));
             return Ok(());
         }
@@ -262,15 +266,15 @@ impl Builder {
             alternatives.push(self.alternative("", body));
         } else if !view.first_available.is_empty() {
             for sub in view.first_available.iter() {
-                alternatives.push(self.alternative(&sub.name, &sub.body));
+                alternatives.push(self.alternative(&sub.name, sub));
             }
-        } else if !view.flat.device_class_name.is_empty() {
-            alternatives.push(self.alternative("", &view.flat));
+        } else if !view.device_class_name.is_empty() {
+            alternatives.push(self.alternative("", view));
         }
         DeviceRequest { name: self.symbols.intern(&view.name), alternatives: alternatives.into_boxed_slice() }
     }
 
-    fn alternative(&mut self, name: &str, view: &RequestBodyView<'_>) -> Alternative {
+    fn alternative(&mut self, name: &str, view: &RequestView<'_>) -> Alternative {
         Alternative {
             name: self.symbols.intern(name),
             class: self.symbols.intern(&view.device_class_name),

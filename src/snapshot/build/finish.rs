@@ -22,7 +22,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     let workload_index = WorkloadIndex::new(&mut workloads, &builder.symbols);
     let (namespaces, namespace_index) = number_namespaces(&mut builder, &workloads);
     let mut pods = std::mem::take(&mut builder.pods);
-    sort_pods(&mut pods, &builder.symbols);
+    sort_pods(&mut pods, &builder.symbols, &namespace_index);
     if builder.options.refuse_duplicates {
         refuse_twins(&pods, &builder.symbols)?;
     }
@@ -127,7 +127,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
 fn number_nodes(builder: &mut Builder) -> Result<Vec<Node>, InputError> {
     let mut nodes = std::mem::take(&mut builder.nodes);
     let symbols = &builder.symbols;
-    nodes.sort_by(|a, b| symbols.text(a.name).cmp(symbols.text(b.name)));
+    nodes.sort_by_cached_key(|n| symbols.sort_key(n.name));
     for pair in nodes.windows(2) {
         if pair[0].name == pair[1].name {
             return Err(InputError::object("Node", "", symbols.text(pair[0].name), "is in the input twice"));
@@ -169,12 +169,16 @@ fn number_namespaces(
     (namespaces, index)
 }
 
-fn sort_pods(pods: &mut [DraftPod], symbols: &Symbols) {
-    pods.sort_by(|a, b| {
-        let key =
-            |p: &DraftPod| (symbols.text(p.namespace), symbols.text(p.pod.name), symbols.text(p.pod.uid));
-        key(a).cmp(&key(b))
+/// By namespace, name and UID. Keys are made once: comparing texts through symbols misses the cache every time.
+fn sort_pods(pods: &mut Vec<DraftPod>, symbols: &Symbols, namespaces: &FxHashMap<Sym, NamespaceIdx>) {
+    let key = |p: &DraftPod| (namespaces[&p.namespace], symbols.sort_key(p.pod.name));
+    let mut order: Vec<_> = pods.iter().enumerate().map(|(at, pod)| (key(pod), at)).collect();
+    order.sort_by(|a, b| {
+        let uid = |at: usize| symbols.text(pods[at].pod.uid);
+        a.0.cmp(&b.0).then_with(|| uid(a.1).cmp(uid(b.1)))
     });
+    let mut drafts: Vec<Option<DraftPod>> = std::mem::take(pods).into_iter().map(Some).collect();
+    pods.extend(order.into_iter().filter_map(|(_, at)| drafts[at].take()));
 }
 
 fn refuse_twins(pods: &[DraftPod], symbols: &Symbols) -> Result<(), InputError> {
@@ -211,10 +215,9 @@ fn number_owners(builder: &Builder, pods: &[DraftPod], workloads: &[DraftWorkloa
     }
     let mut keys: Vec<OwnerKey> = index.keys().copied().collect();
     let text = |sym| builder.symbols.text(sym);
-    keys.sort_by(|a, b| {
-        let key =
-            |k: &OwnerKey| (text(k.namespace), text(k.kind), text(k.name), text(k.uid), text(k.api_version));
-        key(a).cmp(&key(b))
+    keys.sort_by_cached_key(|k| {
+        let name = builder.symbols.sort_key(k.name);
+        (text(k.namespace), text(k.kind), name, text(k.uid), text(k.api_version))
     });
     for (at, key) in keys.iter().enumerate() {
         index.insert(*key, OwnerIdx::new(at));
@@ -264,11 +267,8 @@ fn number_groups(
         draft_of.push(Some(at));
     }
     let mut order: Vec<usize> = (0..drafts.len()).collect();
-    order.sort_by(|&a, &b| {
-        let key = |at: usize| {
-            (builder.symbols.text(drafts[at].namespace), builder.symbols.text(drafts[at].group.name))
-        };
-        key(a).cmp(&key(b))
+    order.sort_by_cached_key(|&at| {
+        (namespace_index[&drafts[at].namespace], builder.symbols.sort_key(drafts[at].group.name))
     });
     let mut place = vec![GroupIdx(0); drafts.len()];
     let mut groups = Vec::with_capacity(drafts.len());

@@ -67,6 +67,15 @@ impl Symbols {
         &self.texts[start..self.ends[sym.at()]]
     }
 
+    /// A key to sort by text with few looks at the text itself: its first eight bytes as a number come first.
+    pub fn sort_key(&self, sym: Sym) -> (u64, &str) {
+        let text = self.text(sym);
+        let mut start = [0; 8];
+        let len = text.len().min(8);
+        start[..len].copy_from_slice(&text.as_bytes()[..len]);
+        (u64::from_be_bytes(start), text)
+    }
+
     /// The symbol, or the free slot where it belongs.
     fn look_up(&self, text: &str, hash: u32) -> Result<Sym, usize> {
         let mask = self.slots.len() - 1;
@@ -177,5 +186,17 @@ mod tests {
             (Sym::EMPTY, Some(Sym::EMPTY), "")
         );
         assert_eq!(symbols.find("text"), None);
+    }
+
+    #[test]
+    fn sort_keys_sort_like_texts() {
+        let mut symbols = Symbols::default();
+        let texts = ["", "a", "a\u{0}", "ab", "abcdefgh", "abcdefgh\u{0}", "abcdefghi", "b", "é"];
+        let syms: Vec<Sym> = texts.iter().map(|t| symbols.intern(t)).collect();
+        for (a, x) in texts.iter().zip(&syms) {
+            for (b, y) in texts.iter().zip(&syms) {
+                assert_eq!(symbols.sort_key(*x).cmp(&symbols.sort_key(*y)), a.cmp(b), "{a:?} {b:?}");
+            }
+        }
     }
 }

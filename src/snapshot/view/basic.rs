@@ -100,7 +100,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
                 Ok(List::default())
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut items = Vec::new();
+                // Most lists of a pod have one entry, and entries are large: room for one, not for four.
+                let Some(first) = seq.next_element()? else { return Ok(List::default()) };
+                let mut items = Vec::with_capacity(1);
+                items.push(first);
                 while let Some(item) = seq.next_element()? {
                     items.push(item);
                 }

@@ -36,28 +36,19 @@ pub struct SliceSpecView<'a> {
     /// Pool that the slice is part of.
     #[serde(borrow)]
     pub pool: PoolView<'a>,
-    /// Where its devices can be used.
-    #[serde(flatten, borrow)]
-    pub reach: ReachView<'a>,
-    /// Every device says itself where it can be used.
+    /// Its devices can be used on one node,
+    #[serde(borrow)]
+    pub node_name: Option<Text<'a>>,
+    /// on the nodes of a selector,
+    #[serde(borrow)]
+    pub node_selector: Option<NodeSelectorView<'a>>,
+    /// on all nodes,
+    pub all_nodes: Option<bool>,
+    /// or every device says itself where it can be used.
     pub per_device_node_selection: Option<bool>,
     /// Devices.
     #[serde(borrow)]
     pub devices: List<DeviceView<'a>>,
-}
-
-/// Where devices can be used: one node, all nodes or those of a selector.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ReachView<'a> {
-    /// One node.
-    #[serde(borrow)]
-    pub node_name: Option<Text<'a>>,
-    /// Nodes of a selector.
-    #[serde(borrow)]
-    pub node_selector: Option<NodeSelectorView<'a>>,
-    /// All nodes.
-    pub all_nodes: Option<bool>,
 }
 
 /// `spec.pool` of a `ResourceSlice`.
@@ -73,25 +64,16 @@ pub struct PoolView<'a> {
     pub resource_slice_count: i64,
 }
 
-/// A device.
+/// A device. In v1beta1 everything but the name stands under `basic`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeviceView<'a> {
     /// Name, unique in the pool.
     #[serde(borrow)]
     pub name: Text<'a>,
-    /// Properties.
-    #[serde(flatten, borrow)]
-    pub body: DeviceBodyView<'a>,
-    /// Properties in v1beta1.
+    /// The properties in v1beta1.
     #[serde(borrow)]
-    pub basic: Option<DeviceBodyView<'a>>,
-}
-
-/// Properties of a device.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeviceBodyView<'a> {
+    pub basic: Option<Box<DeviceView<'a>>>,
     /// Attributes by `domain/name`, or `name` in the driver's domain.
     #[serde(borrow)]
     pub attributes: Option<BTreeMap<Text<'a>, AttributeView<'a>>>,
@@ -101,11 +83,17 @@ pub struct DeviceBodyView<'a> {
     /// Taints.
     #[serde(borrow)]
     pub taints: List<TaintView<'a>>,
-    /// Where it can be used, if the slice leaves that to its devices.
-    #[serde(flatten, borrow)]
-    pub reach: ReachView<'a>,
+    /// Where the slice leaves it to its devices: it can be used on one node,
+    #[serde(borrow)]
+    pub node_name: Option<Text<'a>>,
+    /// on the nodes of a selector,
+    #[serde(borrow)]
+    pub node_selector: Option<NodeSelectorView<'a>>,
+    /// or on all nodes.
+    pub all_nodes: Option<bool>,
     /// Shared counters it draws on (partitionable devices).
-    pub consumes_counters: List<IgnoredAny>,
+    #[serde(borrow)]
+    pub consumes_counters: List<CounterUseView<'a>>,
     /// Several claims may hold it (consumable capacity).
     pub allow_multiple_allocations: Option<bool>,
     /// Conditions to wait for before binding.
@@ -113,6 +101,15 @@ pub struct DeviceBodyView<'a> {
     pub binding_conditions: List<Text<'a>>,
     /// Allocating it pins the claim to the node.
     pub binds_to_node: Option<bool>,
+}
+
+/// Use of a set of shared counters.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CounterUseView<'a> {
+    /// Name of the set.
+    #[serde(borrow)]
+    pub counter_set: Text<'a>,
 }
 
 /// An attribute; exactly one field is set.
@@ -249,40 +246,19 @@ pub struct ClaimDevicesView<'a> {
     pub constraints: List<ConstraintView<'a>>,
 }
 
-/// One request of a claim.
+/// One request of a claim, one of its alternatives, or what stands under `exactly`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestView<'a> {
     /// Name.
     #[serde(borrow)]
     pub name: Text<'a>,
-    /// What is asked for.
+    /// What is asked for; in v1beta1 it stands beside the name.
     #[serde(borrow)]
-    pub exactly: Option<RequestBodyView<'a>>,
+    pub exactly: Option<Box<RequestView<'a>>>,
     /// Alternatives, the first that can be met.
     #[serde(borrow)]
-    pub first_available: List<SubRequestView<'a>>,
-    /// What is asked for in v1beta1.
-    #[serde(flatten, borrow)]
-    pub flat: RequestBodyView<'a>,
-}
-
-/// An alternative of a request.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct SubRequestView<'a> {
-    /// Name.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// What is asked for.
-    #[serde(flatten, borrow)]
-    pub body: RequestBodyView<'a>,
-}
-
-/// What a request asks for.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RequestBodyView<'a> {
+    pub first_available: List<RequestView<'a>>,
     /// Class of the devices.
     #[serde(borrow)]
     pub device_class_name: Text<'a>,
@@ -370,7 +346,8 @@ pub struct AllocatedDeviceView<'a> {
     #[serde(rename = "shareID", borrow)]
     pub share_id: Option<Text<'a>>,
     /// Conditions to wait for before binding.
-    pub binding_conditions: List<IgnoredAny>,
+    #[serde(borrow)]
+    pub binding_conditions: List<Text<'a>>,
 }
 
 /// One entry of `status.reservedFor`.
@@ -428,5 +405,5 @@ pub struct DeviceTaintSelectorView<'a> {
     /// Older, alpha ways of selecting.
     pub device_class_name: Option<IgnoredAny>,
     /// Likewise.
-    pub selectors: List<IgnoredAny>,
+    pub selectors: Option<IgnoredAny>,
 }
