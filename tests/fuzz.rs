@@ -4,6 +4,9 @@
 //! for that long. Every run with the same number of rounds does the same: the generator is seeded. An input that fails is
 //! written to `target/fuzz/` and named in the message; once the fault is repaired it belongs into `tests/fuzz/corpus/`.
 
+// In a test a panic is the answer, and what it prints is for whoever runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::format_push_string)]
+
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,8 @@
 //! The generator of hard clusters makes valid clusters, and hard ones.
 
+// In a test a panic is the answer, and what it prints is for whoever runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::format_push_string)]
+
 mod support;
 
 use std::collections::BTreeMap;

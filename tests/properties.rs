@@ -1,5 +1,8 @@
 //! What holds for every plan of every cluster: many seeded clusters, several requests each.
 
+// In a test a panic is the answer, and what it prints is for whoever runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::format_push_string)]
+
 mod support;
 
 use kubectl_repack::plan::types::Plan;

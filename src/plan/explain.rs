@@ -161,7 +161,7 @@ impl<'s> Explainer<'s> {
             return PodExplanation { pod, cards, answer, refusals: Vec::new() };
         }
         let (fits, refusals) = self.ask_receivers(pod);
-        let refused = self.problem.facts.movability.reason(pod).cloned();
+        let refused = self.problem.facts.movability.reason(pod).copied();
         let (answer, refusals) = match refused {
             Some(reason) => (Answer::MayNotMove(reason), refusals),
             None if fits.is_empty() => (Answer::Nowhere(refusals), Vec::new()),

@@ -12,6 +12,9 @@
 //! `UPDATE=1 cargo test --test plan_cases` rewrites what is expected: commit only what you can explain.
 //! `CASE=f14 …` runs the files whose names contain `f14`.
 
+// In a test a panic is the answer, and what it prints is for whoever runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::format_push_string)]
+
 mod cluster;
 mod drawing;
 mod explain;

@@ -48,7 +48,7 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
 fn find_node(snapshot: &Snapshot, name: &str) -> Result<NodeIdx, CliError> {
     snapshot.node_named(name).ok_or_else(|| {
         let names = snapshot.nodes.iter().map(|n| snapshot.text(n.name));
-        not_found(format!("no node {name}"), nearest(name, names).map(str::to_owned))
+        not_found(&format!("no node {name}"), nearest(name, names).map(str::to_owned))
     })
 }
 
@@ -60,7 +60,7 @@ fn find_pod(snapshot: &Snapshot, namespace: &str, name: &str) -> Result<PodIdx, 
     };
     all.clone().find(here).ok_or_else(|| {
         let keys: Vec<String> = all.map(|p| snapshot.pod_key(p)).collect();
-        not_found(format!("no pod {key}"), nearest(&key, keys.iter().map(String::as_str)).map(str::to_owned))
+        not_found(&format!("no pod {key}"), nearest(&key, keys.iter().map(String::as_str)).map(str::to_owned))
     })
 }
 
@@ -70,11 +70,11 @@ fn find_group(snapshot: &Snapshot, namespace: &str, name: &str) -> Result<GroupI
     all.clone().find(|&g| snapshot.group_key(g) == key).ok_or_else(|| {
         let keys: Vec<String> = all.map(|g| snapshot.group_key(g)).collect();
         let near = nearest(&key, keys.iter().map(String::as_str)).map(str::to_owned);
-        not_found(format!("no PodGroup {key}"), near)
+        not_found(&format!("no PodGroup {key}"), near)
     })
 }
 
-fn not_found(sentence: String, near: Option<String>) -> CliError {
+fn not_found(sentence: &str, near: Option<String>) -> CliError {
     let error = CliError::failure(format!("{sentence} in this cluster state"));
     match near {
         Some(near) => error.hint(format!("did you mean {near}")),

@@ -159,8 +159,8 @@ mod tests {
         let (in_a, in_b) = (at("a1", "db", "app: db", ""), at("b1", "db", "app: db", ""));
         let cache = at("a2", "cache", "app: cache", "");
         let lines = [
-            line("I1", &[in_a.clone()], new(&[db.clone()]), "b1", Unresolvable),
-            line("I1, other zone", &[in_a.clone()], new(&[db.clone()]), "a2", Pass),
+            line("I1", std::slice::from_ref(&in_a), new(std::slice::from_ref(&db)), "b1", Unresolvable),
+            line("I1, other zone", std::slice::from_ref(&in_a), new(std::slice::from_ref(&db)), "a2", Pass),
             line("I2", &[in_a, cache], new(&[db, term("cache", "zone")]), "a1", Unresolvable),
             line("I3", &[], own(), "a1", Pass),
             line("I4", &[], own(), "bare", Unresolvable),
@@ -204,7 +204,7 @@ mod tests {
                 "a2",
                 Fail,
             ),
-            line("I10", &[foreign.clone()], new(&[everywhere]), "a1", Fail),
+            line("I10", std::slice::from_ref(&foreign), new(&[everywhere]), "a1", Fail),
             line("I10, own namespace", &[foreign], new(&[term("web", HOST)]), "a1", Pass),
             line("I11", &[web("a1")], new(&[format!("{{topologyKey: {HOST}}}")]), "a1", Pass),
             line(

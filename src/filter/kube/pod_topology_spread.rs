@@ -245,9 +245,9 @@ mod tests {
         for terminates in [true, false] {
             let mut state = State::live(&snapshot);
             if terminates {
-                state.terminate(victim)
+                state.terminate(victim);
             } else {
-                state.remove(victim)
+                state.remove(victim);
             }
             assert_eq!(says(&state, NAME, incoming, "b"), Fail);
             assert_eq!(says(&state, NAME, incoming, "a"), Pass);

@@ -1,5 +1,7 @@
 //! The reader on whole inputs: formats, orders of keys, lists, faults.
 
+use std::fmt::Write as _;
+
 use std::io::{Read, Write};
 
 use super::*;
@@ -255,7 +257,7 @@ fn nesting_bombs_are_errors() {
     let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let aliases = format!("*a{}, ", level - 1).repeat(9);
-        laughs += &format!("a{level}: &a{level} [{aliases}]\n");
+        let _ = writeln!(laughs, "a{level}: &a{level} [{aliases}]");
     }
     assert!(fault(format!("{laughs}kind: Pod\napiVersion: v1\n")).starts_with("in: line "));
 }

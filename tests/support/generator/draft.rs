@@ -214,6 +214,6 @@ impl Draft {
             u32::try_from(self.holding().filter(|(p, s)| s.app == shape.app && here(p)).count()).unwrap()
         };
         let least = domains.iter().map(|d| count(d)).min().unwrap_or(0);
-        count(mine) + 1 <= least + skew
+        count(mine) < least + skew
     }
 }

@@ -55,8 +55,8 @@ fn node(n: &NodeDraft, at: usize) -> Value {
         taints.push(json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}));
     }
     if n.leaving {
-        let effect = if at % 2 == 0 { "NoSchedule" } else { "PreferNoSchedule" };
-        let key = if at % 2 == 0 {
+        let effect = if at.is_multiple_of(2) { "NoSchedule" } else { "PreferNoSchedule" };
+        let key = if at.is_multiple_of(2) {
             "ToBeDeletedByClusterAutoscaler"
         } else {
             "DeletionCandidateOfClusterAutoscaler"

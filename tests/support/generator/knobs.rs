@@ -15,7 +15,7 @@ pub struct Knobs {
     pub ended: u32,
     /// Most replicas of a task.
     pub replicas: usize,
-    /// Workloads that are Volcano jobs; the others are Deployments, StatefulSets and batch Jobs.
+    /// Workloads that are Volcano jobs; the others are Deployments, `StatefulSets` and batch Jobs.
     pub volcano_jobs: u32,
     /// Bare pods, and pods of an owner of an unknown kind.
     pub unowned: u32,
