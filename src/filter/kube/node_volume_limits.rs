@@ -18,7 +18,8 @@ use crate::snapshot::model::{SpecIdx, Sym};
 /// The plugin.
 #[derive(Debug)]
 pub struct NodeVolumeLimits {
-    /// Drivers can demand that nodes without them are refused (`preventPodSchedulingIfMissing`, on since 1.37).
+    /// Drivers can demand that nodes without them are refused (`preventPodSchedulingIfMissing`). Clusters before 1.37
+    /// have none that do.
     pub strict_drivers: bool,
 }
 

@@ -1,14 +1,13 @@
-//! The storage plugins against recorded verdicts of kube-scheduler: each plugin on its own, with its code, and whether
-//! it stayed out. `debug filter --all` compares everything; this is a sample of the files for every test run.
+//! Which storage plugins stay out of a question, against what kube-scheduler's did. Verdicts are compared elsewhere
+//! (`tests/oracle.rs`); staying out shows there only where pods are nominated.
 
-use std::collections::BTreeSet;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::filter::kube::{NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone};
-use crate::filter::{Code, Context, Incoming, Plugin, PreFilter, Prepared, SchedulerRules, State};
+use crate::filter::{Context, Incoming, Plugin, PreFilter, State};
 use crate::snapshot::Snapshot;
 use crate::snapshot::build::{BuildOptions, Builder};
 use crate::snapshot::model::PodIdx;
@@ -50,17 +49,9 @@ fn build(objects: &Value, pod: &Value) -> (Snapshot, PodIdx) {
     (snapshot, pod)
 }
 
-const fn code(code: Code) -> &'static str {
-    match code {
-        Code::Unschedulable => "Unschedulable",
-        Code::Unresolvable => "UnschedulableAndUnresolvable",
-        Code::Error => "Error",
-        Code::Unknown => "Unknown",
-    }
-}
-
-/// Compares one query; gives the number of refusals that agree.
+/// Compares one query; gives the number of plugins that did not stay out.
 fn compare(place: &str, objects: &Value, query: &Value) -> usize {
+    let Some(active) = query["active"].as_array() else { return 0 };
     let (snapshot, pod) = build(objects, &query["pod"]);
     let mut state = State::live(&snapshot);
     if let Some(gone) = find(&snapshot, &query["remove"]) {
@@ -69,39 +60,23 @@ fn compare(place: &str, objects: &Value, query: &Value) -> usize {
     if let Some(leaving) = find(&snapshot, &query["terminate"]) {
         state.terminate(leaving);
     }
-    let incoming = Incoming::pending(&snapshot, pod);
-    if let Some(active) = query["active"].as_array() {
-        for plugin in PLUGINS {
-            let said = plugin.pre_filter(Context { state: &state, incoming });
-            let out = matches!(said, PreFilter::Skip);
-            let theirs = !active.iter().any(|a| a == plugin.name().as_str());
-            assert_eq!(out, theirs, "{place}: {} stays out", plugin.name());
-        }
+    let context = Context { state: &state, incoming: Incoming::pending(&snapshot, pod) };
+    for plugin in PLUGINS {
+        let ours = !matches!(plugin.pre_filter(context), PreFilter::Skip);
+        let theirs = active.iter().any(|name| name == plugin.name().as_str());
+        assert_eq!(ours, theirs, "{place}: {}", plugin.name());
     }
-    let prepared = Prepared::with_rules(&state, SchedulerRules::Kube, incoming);
-    let storage = |name: &str| PLUGINS.iter().any(|plugin| plugin.name().as_str() == name);
-    let mut agree = 0;
-    for (node, theirs) in query["verdicts"].as_object().unwrap() {
-        let ours = prepared.explain(snapshot.node_named(node).unwrap());
-        let ours: BTreeSet<_> = ours.iter().map(|f| (f.plugin.as_str(), code(f.code))).collect();
-        let theirs = theirs["all"].as_array().into_iter().flatten();
-        let theirs = theirs.map(|f| (f["plugin"].as_str().unwrap(), f["code"].as_str().unwrap()));
-        let theirs: BTreeSet<_> = theirs.filter(|(name, _)| storage(name)).collect();
-        let ours: BTreeSet<_> = ours.into_iter().filter(|(name, _)| storage(name)).collect();
-        assert_eq!(ours, theirs, "{place} node {node}");
-        agree += theirs.len();
-    }
-    agree
+    active.len()
 }
 
 #[test]
-fn storage_plugins_agree_with_recorded_verdicts() {
-    let mut agree = 0;
+fn storage_plugins_stay_out_exactly_where_they_did() {
+    let mut active = 0;
     for number in (0..60).step_by(10) {
         let case = case(number);
         for (at, query) in case["queries"].as_array().unwrap().iter().enumerate() {
-            agree += compare(&format!("dev-{number:03} query {at}"), &case["objects"], query);
+            active += compare(&format!("dev-{number:03} query {at}"), &case["objects"], query);
         }
     }
-    assert!(agree > 150, "the sample has refusals to compare: {agree}");
+    assert!(active > 100, "the sample has something to compare: {active}");
 }

@@ -99,7 +99,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     let dra = dra_finish::finish(builder.dra, &parts)?;
     let mut queues = builder.queues;
     queues.sort_by(|a, b| builder.symbols.text(a.name).cmp(builder.symbols.text(b.name)));
-    let storage = builder.storage.finish(&nodes, &builder.symbols, builder.options.refuse_duplicates)?;
+    let storage = builder.storage.finish(&nodes, &builder.symbols, builder.options)?;
     let mut snapshot = Snapshot {
         resources,
         nodes,

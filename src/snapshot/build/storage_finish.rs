@@ -4,10 +4,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::storage::StorageDraft;
+use super::BuildOptions;
+use super::storage::{DraftDriver, StorageDraft};
 use crate::snapshot::model::storage::{NodeStorage, Pv, PvSource, StorageCapacity};
 use crate::snapshot::model::{Node, PvIdx, PvcIdx, Storage, StorageClassIdx, Sym, Symbols};
 use crate::snapshot::read::InputError;
+
+/// First minor version whose scheduler heeds `preventPodSchedulingIfMissing` (gate `VolumeLimitScaling`).
+const STRICT_DRIVERS_SINCE: u32 = 37;
 
 /// Sorts by name; of two objects with one name the first stays, unless that is refused.
 fn sort_unique<T>(
@@ -36,9 +40,9 @@ impl StorageDraft {
         mut self,
         nodes: &[Node],
         symbols: &Symbols,
-        refuse: bool,
+        options: BuildOptions,
     ) -> Result<Storage, InputError> {
-        let none = Sym::EMPTY;
+        let (none, refuse) = (Sym::EMPTY, options.refuse_duplicates);
         sort_unique(&mut self.pvcs, "PersistentVolumeClaim", refuse, symbols, |c| (c.namespace, c.name))?;
         sort_unique(&mut self.pvs, "PersistentVolume", refuse, symbols, |v| (none, v.name))?;
         sort_unique(&mut self.classes, "StorageClass", refuse, symbols, |c| (none, c.name))?;
@@ -62,7 +66,8 @@ impl StorageDraft {
             storage.attached = attached.get(&node.name).cloned().unwrap_or_default().into_boxed_slice();
             storage
         });
-        let mut strict_drivers: Vec<Sym> = self.drivers.iter().filter(|d| d.strict).map(|d| d.name).collect();
+        let strict = |d: &&DraftDriver| d.strict && options.kubernetes_minor >= STRICT_DRIVERS_SINCE;
+        let mut strict_drivers: Vec<Sym> = self.drivers.iter().filter(strict).map(|d| d.name).collect();
         strict_drivers.sort_unstable();
         Ok(Storage {
             nodes: node_storage.collect(),
