@@ -13,6 +13,7 @@ use kubectl_repack::plan::outcome::Conclusion;
 use kubectl_repack::plan::request::RecentMove;
 use kubectl_repack::plan::{Plan, Planned, Request, make};
 use kubectl_repack::snapshot::Snapshot;
+use kubectl_repack::verify::check_plan;
 
 use crate::Outcome;
 use crate::drawing;
@@ -27,6 +28,7 @@ pub fn run(command: &Command, world: &mut World) -> Outcome {
     args.done()?;
     let snapshot = world.snapshot()?;
     let planned = make(&snapshot, &request)?;
+    check(&snapshot, &request, &planned.plan)?;
     let mut text = totals(&planned);
     if !planned.plan.is_empty() {
         let resource = planned.plan.resource;
@@ -141,6 +143,19 @@ fn totals(planned: &Planned) -> String {
             format!("drain: no plan, best frees {best}, rate {}%\n", percent(before))
         }
     }
+}
+
+/// A plan that the verifier doubts fails its case, whatever is expected.
+fn check(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Result<(), String> {
+    if plan.is_empty() {
+        return Ok(());
+    }
+    let findings = check_plan(snapshot, request, plan);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = findings.iter().map(|finding| finding.line(snapshot)).collect();
+    Err(format!("the verifier doubts the plan: {}", lines.join("; ")))
 }
 
 /// One line per move; waves are numbered where there is more than one.

@@ -42,7 +42,7 @@ pub fn run(args: &ReportArgs, out: &mut Out) -> Result<(), CliError> {
     let written = match view.format {
         Format::Json => json(&report),
         Format::Yaml => yaml(&report),
-        Format::Name => Ok(report.resources.iter().map(|r| format!("{}\n", r.resource)).collect()),
+        Format::Name => Ok(report.resources.iter().flat_map(|r| [r.resource.as_str(), "\n"]).collect()),
         Format::Table | Format::Wide => Ok(text(&report, &view)?),
     };
     out.data(&written.map_err(|fault| CliError::failure("cannot write the report").because(fault))?);
