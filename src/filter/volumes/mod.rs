@@ -11,8 +11,6 @@
 pub mod attach;
 pub mod binding;
 #[cfg(test)]
-mod recorded;
-#[cfg(test)]
 pub mod testing;
 
 use super::plugin::Context;
