@@ -17,6 +17,7 @@ pub mod options;
 pub mod output;
 mod planning;
 mod report;
+mod snapshot;
 mod source;
 mod version;
 
@@ -58,6 +59,7 @@ fn run(command: &Command, out: &mut Out) -> Exit {
         Command::Debug(args) => debug::run(args, out),
         Command::Dryrun(args) => dryrun::run(args, out),
         Command::Explain(args) => explain::run(args, out),
+        Command::Snapshot(args) => snapshot::run(args, out),
         Command::Version(args) => version::run(*args, out),
     };
     match result.and_then(|()| out.finish().map_err(CliError::from)) {

@@ -3,12 +3,13 @@
 //! May import: cli, snapshot
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::args::groups::SourceArgs;
 use super::error::CliError;
 use super::output::{Out, printable};
-use crate::snapshot::read::{ReadStats, folder_entries, read_all};
+use crate::snapshot::read::{InputError, ReadStats, folder_entries, read_all};
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
 /// How a file of a cluster is made that reading it can follow.
@@ -34,12 +35,12 @@ pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
     Ok(snapshot)
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// The files in the order of the command line, folders unfolded by name.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     if paths.is_empty() {
         return Err(CliError::usage("no cluster state given: --snapshot FILE is missing").hint(HOW_TO_SAVE));
     }
@@ -69,14 +70,22 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn read(path: &Path, builder: &mut Builder) -> Result<ReadStats, CliError> {
+    open(path, |reader, name| read_all(reader, name, builder))
+}
+
+/// Opens one of [`files`] and reads it with `read`, which gets the reader and the name for messages.
+pub(super) fn open<T>(
+    path: &Path,
+    read: impl FnOnce(&mut dyn Read, &str) -> Result<T, InputError>,
+) -> Result<T, CliError> {
     if is_stdin(path) {
-        return read_all(std::io::stdin().lock(), "-", builder)
+        return read(&mut std::io::stdin().lock(), "-")
             .map_err(|fault| CliError::failure("cannot read standard input").because(fault));
     }
     let name = path.display().to_string();
     let attempt = format!("cannot read {name}");
-    let file = File::open(path).map_err(|fault| CliError::failure(&attempt).because(fault))?;
-    read_all(file, &name, builder).map_err(|fault| CliError::failure(&attempt).because(fault))
+    let mut file = File::open(path).map_err(|fault| CliError::failure(&attempt).because(fault))?;
+    read(&mut file, &name).map_err(|fault| CliError::failure(&attempt).because(fault))
 }
 
 /// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.

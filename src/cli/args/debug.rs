@@ -6,8 +6,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::groups::{SourceArgs, ViewArgs};
-
 /// Look inside the program
 #[derive(Args, Clone, Debug)]
 #[command(hide = true)]
@@ -42,12 +40,5 @@ pub enum DebugCommand {
         /// Equal seeds give equal clusters
         #[arg(long, value_name = "S", default_value_t = 1)]
         seed: u64,
-    },
-    /// Print the classes of equal pods and equal nodes
-    Classes {
-        #[command(flatten)]
-        source: SourceArgs,
-        #[command(flatten)]
-        view: ViewArgs,
     },
 }

@@ -41,6 +41,7 @@ pub enum Command {
     Report(report::ReportArgs),
     Dryrun(dryrun::DryRunArgs),
     Explain(explain::ExplainArgs),
+    Snapshot(snapshot::SnapshotArgs),
     Completion(completion::CompletionArgs),
     Debug(debug::DebugArgs),
     Version(version::VersionArgs),
@@ -109,7 +110,6 @@ mod tests {
         check(&super::dryrun::DryRunArgs::augment_args(clap::Command::new("dryrun")));
         check(&super::report::ReportArgs::augment_args(clap::Command::new("report")));
         check(&super::explain::ExplainArgs::augment_args(clap::Command::new("explain")));
-        check(&super::snapshot::SnapshotArgs::augment_args(clap::Command::new("snapshot")));
         check(&super::debug::DebugArgs::augment_args(clap::Command::new("debug")));
     }
 }

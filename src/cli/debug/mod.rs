@@ -16,6 +16,5 @@ pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
         DebugCommand::Filter { files, all } => filter::run(files, *all, out),
         DebugCommand::Bench { files } => bench::run(files, out),
         DebugCommand::Generate { nodes, seed } => generate::run(*nodes, *seed, out),
-        DebugCommand::Classes { .. } => Err(CliError::failure("this subcommand is not part of this build")),
     }
 }
