@@ -99,11 +99,17 @@ fn step(state: &mut State<'_>, kind: u8, pod: usize, node: usize) {
         0 => state.remove(pod),
         1 => state.terminate(pod),
         2 => state.place(Incoming::replacement(snapshot, pod), node),
-        _ if snapshot.pod(pod).node.is_none() && state.tenants(node).iter().all(|t| t.pod != Some(pod)) => {
+        // A pod stands on one node at most.
+        _ if snapshot.pod(pod).node.is_none() && !stands_somewhere(state, pod) => {
             state.place(Incoming::pending(snapshot, pod), node);
         }
         _ => {}
     }
+}
+
+fn stands_somewhere(state: &State<'_>, pod: PodIdx) -> bool {
+    let mut nodes = (0..state.snapshot().nodes.len()).map(NodeIdx::new);
+    nodes.any(|node| state.tenants(node).iter().any(|tenant| tenant.pod == Some(pod)))
 }
 
 fn steps() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
