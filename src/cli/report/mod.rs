@@ -86,7 +86,11 @@ fn text(report: &FragmentationReport<'_>, view: &View) -> Result<String, CliErro
             let summary = resource.nodes.is_empty();
             let drawing = Drawing { glyphs: view.glyphs, wide, summary, headers: view.headers };
             let mut part = drawing::picture(resource).draw(drawing, &mut Letters::default());
-            part.extend(notes::lines(resource, wide));
+            let notes = notes::lines(resource, wide);
+            if wide && !notes.is_empty() {
+                part.push('\n');
+            }
+            part.extend(notes);
             parts.push(part);
         }
     }

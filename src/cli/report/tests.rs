@@ -154,3 +154,64 @@ fn many_names_are_cut_unless_everything_is_asked_for() {
     ");
     assert!(lines(true).contains("n5, n6, n7\n"), "{}", lines(true));
 }
+
+/// Standard output, standard error and the exit code of one call.
+fn transcript(line: &str) -> String {
+    let (out, captured) = Out::captured();
+    let typed: Vec<std::ffi::OsString> = line.split_whitespace().map(Into::into).collect();
+    let exit = crate::cli::execute(&typed, out);
+    format!("{}---- stderr\n{}---- exit {}\n", captured.stdout(), captured.stderr(), exit.code())
+}
+
+#[test]
+fn the_example_in_one_screen() {
+    insta::assert_snapshot!(transcript("kubectl-repack report --snapshot examples/npu-8.yaml --ascii"), @"
+    huawei.com/Ascend910   8 nodes, 8 occupied, optimum 5, rate 37.5%   28 cards free, largest job now 5x4
+    NODE     CARDS      HOLE   STATE
+    npu-01   aab.....   5      -
+    npu-02   cccc....   4      -
+    npu-03   aab.....   5      -
+    npu-04   cccc##..   2      -
+    npu-05   ddb.....   5      -
+    npu-06   ccccdd..   2      -
+    npu-07   ee#.....   5      -
+    + 1 full node, 0 hidden    letters = pod groups (legend with -o wide)    # = cannot move
+    can not move: 2 cards in 1 pod: Protected (remove the mark repack.volcano.sh/protected)
+    can not move: 1 card in 1 pod: DaemonSetPod
+    ---- stderr
+    ---- exit 0
+    ");
+}
+
+#[test]
+fn names_are_the_resources_and_yaml_is_the_document() {
+    let text = transcript("kubectl-repack report --snapshot examples/npu-8.yaml -o name");
+    assert_eq!(text, "huawei.com/Ascend910\n---- stderr\n---- exit 0\n");
+    let text = transcript("kubectl-repack report --snapshot examples/npu-8.yaml -o yaml");
+    assert!(
+        text.starts_with("apiVersion: repack.volcano.sh/v1alpha1\nkind: FragmentationReport\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn faults_print_nothing_on_stdout_and_name_what_is_wrong() {
+    insta::assert_snapshot!(transcript("kubectl-repack report"), @"
+    ---- stderr
+    error: no cluster state given: --snapshot FILE is missing
+    hint: kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,poddisruptionbudgets -A -o json > cluster.json
+    ---- exit 2
+    ");
+    insta::assert_snapshot!(transcript("kubectl-repack report --snapshot no/such.json"), @"
+    ---- stderr
+    error: cannot read no/such.json: No such file or directory (os error 2)
+    ---- exit 1
+    ");
+    let line = "kubectl-repack report --snapshot examples/npu-8.yaml --summary --sort-by RAET";
+    insta::assert_snapshot!(transcript(line), @r#"
+    ---- stderr
+    error: there is no column "RAET" to sort by
+    hint: --sort-by RATE
+    ---- exit 2
+    "#);
+}
