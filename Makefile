@@ -15,7 +15,7 @@ test: ## everything
 	cargo test
 
 golden: ## rewrite the expected outputs; a changed one needs a sentence in the commit
-	UPDATE=1 INSTA_UPDATE=always cargo test
+	UPDATE=1 INSTA_UPDATE=always cargo test --no-fail-fast
 
 fix: ## format, and the lints that can repair what they find
 	cargo fmt

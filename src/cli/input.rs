@@ -55,7 +55,10 @@ fn one_line(fault: &serde_saphyr::Error) -> String {
     let text = fault.to_string();
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
-    line.split(", set ").next().unwrap_or(line).to_owned()
+    [", set ", "; use "]
+        .iter()
+        .fold(line, |line, advice| line.split(advice).next().unwrap_or(line))
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -83,6 +86,10 @@ mod tests {
         insta::assert_snapshot!(
             fault("mode: DryRun\nmode: Execute\n"),
             @"cannot read run.yaml as YAML: line 2 column 1: duplicate mapping key: mode"
+        );
+        insta::assert_snapshot!(
+            fault("mode: DryRun\n---\nmode: DryRun\n"),
+            @"cannot read run.yaml as YAML: line 3 column 1: multiple YAML documents detected"
         );
         insta::assert_snapshot!(fault("a: [1"), @"cannot read run.yaml as YAML: line 1 column 4: unclosed bracket '['");
     }

@@ -41,14 +41,15 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
         let error = CliError::failure(format!("no node provides and no pod requests {resource}"));
         return Err(match nearest(&resource, known.iter().copied()) {
             Some(near) => error.hint(format!("did you mean -r {near}")),
-            None => error,
+            None if known.is_empty() => error,
+            None => error.hint(format!("name one of these: -r {}", known.join(", -r "))),
         });
     }
     let planned =
         make(snapshot, &request).map_err(|fault| CliError::failure(format!("cannot plan: {fault}")))?;
     check(snapshot, &request, &planned)?;
     for warning in &planned.report.warnings {
-        out.warning(warning);
+        out.warning(format!("{warning}."));
     }
     Ok(Pass { run, request, planned })
 }
@@ -90,14 +91,22 @@ pub fn picture(snapshot: &Snapshot, planned: &Planned, only: Option<NodeIdx>) ->
     let (plan, report) = (&planned.plan, &planned.report);
     let before = &report.before;
     let (excess, _) = report.excess(0);
-    let rows: Vec<Row> = (0..snapshot.nodes.len())
-        .map(NodeIdx::new)
-        .filter(|&node| provides(snapshot, node, plan.resource))
-        .filter(|&node| {
-            only.is_none_or(|n| n == node || plan.moves.iter().any(|m| m.from == n && m.to == node))
-        })
-        .map(|node| row(snapshot, planned, node))
-        .collect();
+    let drawn = |node: NodeIdx| {
+        only.is_none_or(|n| n == node || plan.moves.iter().any(|m| m.from == n && m.to == node))
+    };
+    let (mut rows, mut hidden, mut free_cards) = (Vec::new(), 0, 0);
+    for node in (0..snapshot.nodes.len()).map(NodeIdx::new) {
+        if !provides(snapshot, node, plan.resource) {
+            continue;
+        }
+        let row = row(snapshot, planned, node);
+        free_cards += row.hole;
+        if drawn(node) {
+            rows.push(row);
+        } else {
+            hidden += 1;
+        }
+    }
     Picture {
         resource: snapshot.resource_name(plan.resource).to_owned(),
         totals: Totals {
@@ -106,11 +115,11 @@ pub fn picture(snapshot: &Snapshot, planned: &Planned, only: Option<NodeIdx>) ->
             optimum: unsigned(before.optimum),
             optimum_exact: before.exact,
             rate: one_decimal(excess, before.providing),
-            free_cards: rows.iter().map(|row| row.hole).sum(),
+            free_cards,
             largest_job: None,
         },
         rows,
-        hidden: 0,
+        hidden,
     }
 }
 

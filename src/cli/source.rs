@@ -12,9 +12,9 @@ use super::output::{Out, printable};
 use crate::snapshot::read::{InputError, ReadStats, folder_entries, read_all};
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
-/// How a file of a cluster is made that reading it can follow.
-const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,poddisruptionbudgets \
-                           -A -o json > cluster.json";
+/// How a file of a cluster is made that reading it can follow. The same line stands in the README; a transcript test compares them.
+const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,jobs.batch.volcano.sh,\
+                           replicasets,statefulsets,pdb -A -o json > cluster.json";
 
 /// Reads everything the command line names into one snapshot, and says on standard error how old it is and what it
 /// lacks.
@@ -83,9 +83,10 @@ pub(super) fn open<T>(
             .map_err(|fault| CliError::failure("cannot read standard input").because(fault));
     }
     let name = path.display().to_string();
-    let attempt = format!("cannot read {name}");
-    let mut file = File::open(path).map_err(|fault| CliError::failure(&attempt).because(fault))?;
-    read(&mut file, &name).map_err(|fault| CliError::failure(&attempt).because(fault))
+    let mut file =
+        File::open(path).map_err(|fault| CliError::failure(format!("cannot read {name}")).because(fault))?;
+    // A fault of the content says itself where it is, with file and item.
+    read(&mut file, &name).map_err(|fault| CliError::failure("cannot read the cluster state").because(fault))
 }
 
 /// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.

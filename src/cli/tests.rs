@@ -28,40 +28,6 @@ fn help_reads_as_kubectl_users_type_it_and_ends_with_the_exit_codes() {
 }
 
 #[test]
-fn a_wrong_command_line_prints_nothing_on_stdout_and_ends_with_2() {
-    insta::assert_snapshot!(transcript("kubectl-repack verson"), @"
-    ---- stderr
-    error: unrecognized subcommand 'verson'
-
-      tip: a similar subcommand exists: 'version'
-
-    Usage: kubectl repack [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
-    ---- exit 2
-    ");
-    insta::assert_snapshot!(transcript("kubectl-repack completion tcsh"), @"
-    ---- stderr
-    error: invalid value 'tcsh' for '<SHELL>'
-      [possible values: bash, zsh, fish, powershell]
-
-      tip: a similar value exists: 'zsh'
-
-    For more information, try '--help'.
-    ---- exit 2
-    ");
-    insta::assert_snapshot!(transcript("kubectl-repack version -q -v"), @"
-    ---- stderr
-    error: the argument '--quiet' cannot be used with '--verbose'
-
-    Usage: kubectl repack version --quiet
-
-    For more information, try '--help'.
-    ---- exit 2
-    ");
-}
-
-#[test]
 fn every_shell_has_its_script() {
     for (shell, mark) in [
         ("bash", "complete -F _kubectl__repack"),

@@ -55,6 +55,8 @@ pub struct PodExplanation {
     pub cards: i64,
     /// What keeps it or lets it go.
     pub answer: Answer,
+    /// Receivers that would accept it if it might move, by name; empty for every other answer.
+    pub accepting: Vec<NodeIdx>,
     /// Receivers that refuse it although others do not, most first.
     pub refusals: Vec<Refusal>,
 }
@@ -158,16 +160,16 @@ impl<'s> Explainer<'s> {
             None
         };
         if let Some(answer) = quick {
-            return PodExplanation { pod, cards, answer, refusals: Vec::new() };
+            return PodExplanation { pod, cards, answer, accepting: Vec::new(), refusals: Vec::new() };
         }
         let (fits, refusals) = self.ask_receivers(pod);
         let refused = self.problem.facts.movability.reason(pod).copied();
-        let (answer, refusals) = match refused {
-            Some(reason) => (Answer::MayNotMove(reason), refusals),
-            None if fits.is_empty() => (Answer::Nowhere(refusals), Vec::new()),
-            None => (Answer::Fits(fits), refusals),
+        let (answer, accepting, refusals) = match refused {
+            Some(reason) => (Answer::MayNotMove(reason), fits, refusals),
+            None if fits.is_empty() => (Answer::Nowhere(refusals), Vec::new(), Vec::new()),
+            None => (Answer::Fits(fits), Vec::new(), refusals),
         };
-        PodExplanation { pod, cards, answer, refusals }
+        PodExplanation { pod, cards, answer, accepting, refusals }
     }
 
     /// Receivers that accept the pod's replacement, and the others by reason.

@@ -209,6 +209,10 @@ impl Reason {
         let budget = |budget: BudgetIdx| snapshot.text(snapshot.budgets[budget.at()].name).to_owned();
         match self.detail {
             Detail::None => String::new(),
+            // The sentence says the kind.
+            Detail::Owner(o) if self.code == Code::DaemonSetPod => {
+                snapshot.text(snapshot.owners[o.at()].name).to_owned()
+            }
             Detail::Text(text) => snapshot.text(text).to_owned(),
             Detail::Clause(clause) => clause.to_owned(),
             Detail::Owner(o) => owner(o),

@@ -18,6 +18,8 @@
 mod cluster;
 mod drawing;
 mod explain;
+#[path = "../support/golden.rs"]
+mod golden;
 mod group;
 mod node;
 mod object;
@@ -31,7 +33,7 @@ mod text;
 mod world;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use text::{Block, Command};
 use world::World;
@@ -76,52 +78,14 @@ fn rewritten(path: &Path, text: &str) -> Result<String, String> {
     Ok(result)
 }
 
-fn case_files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan");
-    let wanted = std::env::var("CASE").unwrap_or_default();
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "txt"))
-        .filter(|path| path.to_string_lossy().contains(&wanted))
-        .collect();
-    files.sort();
-    files
-}
-
-/// Line by line, with the changed part marked; enough for files of one screen.
-fn difference(expected: &str, found: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
-    let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let tail = tail.min(old.len() - same).min(new.len() - same);
-    let removed = old[same..old.len() - tail].iter().map(|line| format!("  -{line}\n"));
-    let added = new[same..new.len() - tail].iter().map(|line| format!("  +{line}\n"));
-    format!("  line {}:\n{}", same + 1, removed.chain(added).collect::<String>())
-}
-
 #[test]
 fn every_case_prints_what_it_says() {
-    let update = std::env::var_os("UPDATE").is_some();
-    let mut faults = Vec::new();
-    let files = case_files();
-    assert!(!files.is_empty(), "no case is selected");
-    for path in &files {
-        let expected = fs::read_to_string(path).unwrap();
-        match rewritten(path, &expected) {
-            Ok(found) if found == expected => {}
-            Ok(found) if update => fs::write(path, found).unwrap(),
-            Ok(found) => faults.push(format!("{}\n{}", path.display(), difference(&expected, &found))),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    let count = faults.len();
-    assert!(faults.is_empty(), "{count} of {} cases differ:\n\n{}", files.len(), faults.join("\n"));
+    golden::check("plan", rewritten);
 }
 
 #[test]
 fn every_case_fits_one_screen_and_says_what_it_shows() {
-    for path in case_files() {
+    for path in golden::files("plan") {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.display();
         assert!(text.lines().count() <= 60, "{name} is longer than 60 lines");

@@ -18,7 +18,8 @@ use super::value;
   kubectl repack dryrun --snapshot cluster.json
 
   # At most two PodGroups and eight cards, training jobs only
-  kubectl repack dryrun --snapshot cluster.json --max-podgroups 2 --max-cards 8 --include-podgroups team=training
+  kubectl repack dryrun --snapshot cluster.json --max-podgroups 2 --max-cards 8 \\
+    --include-podgroups team=training
 
   # The plan as the API stores it, for a run that is kept in a file
   kubectl repack dryrun --snapshot cluster.json -f run.yaml -o yaml")]

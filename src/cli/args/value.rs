@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_seconds_with_or_without_units() {
+    fn f109_durations_are_seconds_with_or_without_units() {
         let good =
             [("0", 0), ("90", 90), ("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86_400), ("1h30m", 5400)];
         for (text, value) in good {

@@ -57,7 +57,7 @@ fn main_obstacle(planned: &Planned) -> String {
     let mut text =
         format!("{} holds {} in {}", first.code, counted(first.cards, "card"), counted(first.pods, "pod"));
     if !first.remedy.is_empty() {
-        let _ = write!(text, "; {}", first.remedy);
+        let _ = write!(text, "; what would help: {}", first.remedy);
     }
     text.push('\n');
     text
@@ -79,10 +79,11 @@ fn totals(planned: &Planned, status: &RepackRunStatus) -> String {
     );
     let cost = planned.plan.disruption;
     if !planned.plan.is_empty() {
+        let their = if cost.affected_groups == 1 { "its" } else { "their" };
         let id = status.plan.as_ref().map(|plan| plan.id.as_str()).unwrap_or_default();
         let _ = writeln!(
             text,
-            "disruption: {}, {} below its minimum, {} damaged, {} in {} moved; plan {id}",
+            "disruption: {}, {} below {their} minimum, {} damaged, {} in {} moved; plan {id}",
             counted(cost.affected_groups, "PodGroup"),
             cost.breached_groups,
             counted(cost.damaged_cards, "card"),

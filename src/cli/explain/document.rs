@@ -9,6 +9,9 @@ use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
+/// How the message of a pod begins that may not move; the text puts the code into it.
+pub const MAY_NOT_MOVE: &str = "may not move: ";
+
 /// An explanation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,7 +58,7 @@ pub struct PodAnswer {
     /// What would lift it, if something would.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub remedy: String,
-    /// Receivers that would accept it.
+    /// Receivers that would accept it, also if it may not move.
     pub receivers: Vec<String>,
     /// Receivers that refuse it, by rule.
     pub refusals: Vec<RefusalAnswer>,
@@ -117,9 +120,9 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
             ),
             Answer::MayNotMove(why) => (
                 why.code.as_str(),
-                format!("may not move: {}", why.sentence(snapshot)),
+                format!("{MAY_NOT_MOVE}it {}", why.sentence(snapshot)),
                 why.remedy(snapshot).unwrap_or_default(),
-                Vec::new(),
+                names(&found.accepting),
                 &found.refusals,
             ),
             Answer::Moves(to) => (

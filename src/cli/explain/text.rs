@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::document::{Explanation, PodAnswer};
+use super::document::{Explanation, MAY_NOT_MOVE, PodAnswer};
 use crate::cli::args::groups::Format;
 use crate::cli::options::View;
 use crate::cli::output::picture::{Drawing, Letters};
@@ -25,7 +25,7 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
         } else if node.reason.is_empty() {
             "holds none of the resource".to_owned()
         } else {
-            format!("stays: {} ({})", node.message, node.reason)
+            format!("stays ({}): {}", node.reason, node.message)
         };
         let _ = writeln!(text, "node {} {outcome}", node.name);
         if !view.summary {
@@ -46,26 +46,30 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
 fn about(text: &mut String, pod: &PodAnswer, wide: bool) {
     let plural = if pod.cards == 1 { "" } else { "s" };
     let place = if pod.node.is_empty() { String::new() } else { format!(" on {}", pod.node) };
-    let _ = writeln!(
-        text,
-        "pod {}/{}{place}, {} card{plural}: {} ({})",
-        pod.namespace, pod.name, pod.cards, pod.message, pod.reason
-    );
+    let answer = match pod.message.strip_prefix(MAY_NOT_MOVE) {
+        Some(why) => format!("may not move ({}): {why}", pod.reason),
+        None => pod.message.clone(),
+    };
+    let _ = writeln!(text, "pod {}/{}{place}, {} card{plural}: {answer}", pod.namespace, pod.name, pod.cards);
     if !pod.remedy.is_empty() {
-        let _ = writeln!(text, "  would change with {}", pod.remedy);
+        let _ = writeln!(text, "  what would help: {}", pod.remedy);
     }
-    if pod.receivers.len() > 1 || (pod.reason == "Fits" && !pod.receivers.is_empty()) {
+    if pod.reason != "Moves" && !pod.receivers.is_empty() {
         let _ = writeln!(text, "  accepted by {}", some(&pod.receivers, wide));
     }
     for refusal in &pod.refusals {
-        let count = refusal.nodes.len();
-        let nodes = if count == 1 { "node" } else { "nodes" };
-        let _ = writeln!(
-            text,
-            "  {count} {nodes} {}: {} (closest {})",
-            refusal.plugin, refusal.message, refusal.closest
-        );
-        if wide && count > 1 {
+        let _ = match &*refusal.nodes {
+            [only] => writeln!(text, "  refused by {only}: {}: {}", refusal.plugin, refusal.message),
+            nodes => writeln!(
+                text,
+                "  refused by {} nodes: {}: {} (closest {})",
+                nodes.len(),
+                refusal.plugin,
+                refusal.message,
+                refusal.closest
+            ),
+        };
+        if wide && refusal.nodes.len() > 1 {
             let _ = writeln!(text, "    {}", refusal.nodes.join(", "));
         }
     }

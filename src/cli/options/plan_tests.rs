@@ -102,7 +102,7 @@ fn file() -> RepackRun {
 }
 
 #[test]
-fn a_file_is_planned_as_a_dry_run_whatever_its_mode() {
+fn f108_a_file_is_planned_as_a_dry_run_whatever_its_mode() {
     insta::assert_snapshot!(spec("", Some(file())), @"
     mode: DryRun
     scope:

@@ -30,9 +30,9 @@ pub struct Picture {
     pub resource: String,
     /// The numbers of the first line.
     pub totals: Totals,
-    /// Every node that provides the resource, in any order.
+    /// Nodes that provide the resource, in any order.
     pub rows: Vec<Row>,
-    /// Nodes that could not be looked at.
+    /// Nodes that provide it too and are not among the rows.
     pub hidden: u64,
 }
 

@@ -1,7 +1,14 @@
-//! The real binary on the example cluster: what it prints, where, and how it ends.
+//! The real binary: transcripts of every command, and what has to hold between its outputs.
 
-// In a test a panic is the answer.
-#![allow(clippy::unwrap_used)]
+// In a test a panic is the answer, and what it prints is for whoever runs it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::format_push_string)]
+
+#[path = "../support/bench.rs"]
+mod bench;
+#[path = "../support/golden.rs"]
+mod golden;
+mod kept;
+mod transcript;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,6 +31,17 @@ fn planned(snapshot: &Path) -> Value {
     let done = run(&["dryrun", "--snapshot", snapshot.to_str().unwrap(), "-o", "json"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn every_command_prints_what_its_transcript_says() {
+    golden::check("transcripts", |path, text| {
+        if text.starts_with("# ") {
+            Ok(transcript::rewritten(text))
+        } else {
+            Err(format!("{} does not start with what it shows", path.display()))
+        }
+    });
 }
 
 #[test]
@@ -80,6 +98,34 @@ fn explain_says_for_every_occupied_node_why_it_stays_or_where_its_pods_go() {
         let freed = found["node"]["freed"].as_bool().unwrap();
         assert_ne!(freed, !found["node"]["reason"].as_str().unwrap().is_empty(), "{found}");
         assert!(!found["pods"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_command_that_saves_a_cluster_is_the_one_of_the_readme() {
+    let done = run(&["report"]);
+    let stderr = text(&done.stderr);
+    let hint = stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    assert!(readme.lines().any(|line| line.trim() == hint), "{hint}");
+}
+
+#[test]
+fn f105_every_form_of_a_dry_run_says_that_it_is_one() {
+    let said = |form: &str| {
+        let file = example();
+        let done = run(&["dryrun", "--snapshot", file.to_str().unwrap(), "-o", form]);
+        assert_eq!(done.status.code(), Some(0), "{form}: {}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    for (form, mark) in [
+        ("table", "DryRun: "),
+        ("wide", "DryRun: "),
+        ("json", "\"mode\": \"DryRun\""),
+        ("yaml", "  mode: DryRun\n"),
+    ] {
+        let head: String = said(form).lines().take(6).map(|line| format!("{line}\n")).collect();
+        assert!(head.contains(mark), "{form}: {head}");
     }
 }
 
