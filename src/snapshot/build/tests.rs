@@ -102,3 +102,24 @@ fn f12_cards_under_limits_only_are_requested() {
     assert_eq!(s.requests(s.specs[0].requests).get(cards), 2);
     assert_eq!(s.nodes[0].allocatable[ResourceIdx::CPU.at()], 4000);
 }
+
+#[test]
+fn f78_null_times_and_missing_conditions_are_read_as_absent() {
+    let null = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"a","name":"p",
+        "creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":null},
+        "spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"x.io/npu":"2"}}}]},
+        "status":{"phase":"Running","startTime":null,"conditions":[
+            {"type":"PodScheduled","status":"True","lastTransitionTime":null,"lastProbeTime":null}]}}"#;
+    let bare = null
+        .replace(r#""startTime":null,"#, "")
+        .replace(r#""conditions":["#, r#""unused":["#)
+        .replace(r#""name":"p""#, r#""name":"q""#);
+    let nothing = pod("r", r#","creationTimestamp":null"#, "");
+    let s = build(&[N1, null, &bare, &nothing]);
+    let facts: Vec<_> = s.pods.iter().map(|p| (p.created, p.terminating, p.phase)).collect();
+    let created = 1_767_225_600;
+    assert_eq!(
+        facts,
+        [(created, false, Phase::Running), (created, false, Phase::Running), (0, false, Phase::Running)]
+    );
+}
