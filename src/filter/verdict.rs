@@ -104,6 +104,18 @@ pub enum Detail {
         /// Amount free.
         have: i64,
     },
+    /// The pod's group falls below its minimum, so its queue would have to admit it anew: what the group needs at
+    /// least, and what the queue has left (may be negative), in Volcano's units.
+    Readmission {
+        /// The queue.
+        queue: Sym,
+        /// The resource.
+        resource: ResourceIdx,
+        /// Amount that the group needs.
+        need: i64,
+        /// Amount left.
+        have: i64,
+    },
     /// The node holds as many pods as it may.
     TooManyPods {
         /// Pods on the node.

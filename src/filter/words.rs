@@ -17,6 +17,16 @@ impl Failure {
                 let name = snapshot.resource_name(*resource);
                 format!("needs {} {name}, has {}", amount(*need), amount(*have))
             }
+            Detail::Readmission { queue, resource, need, have } => {
+                let amount = |n| in_units(*resource, n, rules);
+                let name = snapshot.resource_name(*resource);
+                format!(
+                    "its PodGroup would have to be admitted to {} again: needs {} {name}, has {}",
+                    text(*queue),
+                    amount(*need),
+                    amount(*have)
+                )
+            }
             Detail::TooManyPods { pods, limit } => format!("holds {pods} pods of {limit}"),
             Detail::PortTaken { port } => format!("host port {port} is taken"),
             Detail::Taint { key, value } => format!("taint {}={} is not tolerated", text(*key), text(*value)),

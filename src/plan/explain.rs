@@ -208,7 +208,9 @@ impl<'s> Explainer<'s> {
 /// What makes two refusals the same reason: the plugin, the sort of detail, and what it is about.
 fn kind(failure: &Failure) -> (PluginName, std::mem::Discriminant<Detail>, Option<ResourceIdx>, Option<Sym>) {
     let (resource, label) = match &failure.detail {
-        Detail::Insufficient { resource, .. } => (Some(*resource), None),
+        Detail::Insufficient { resource, .. } | Detail::Readmission { resource, .. } => {
+            (Some(*resource), None)
+        }
         Detail::Taint { key, .. } | Detail::MissingTopologyKey { key } | Detail::Skew { key, .. } => {
             (None, Some(*key))
         }
@@ -220,7 +222,9 @@ fn kind(failure: &Failure) -> (PluginName, std::mem::Discriminant<Detail>, Optio
 /// How close a refusal is to acceptance; larger is closer. Only amounts have a distance.
 fn nearness(detail: &Detail) -> i64 {
     match detail {
-        Detail::Insufficient { need, have, .. } => have.saturating_sub(*need),
+        Detail::Insufficient { need, have, .. } | Detail::Readmission { need, have, .. } => {
+            have.saturating_sub(*need)
+        }
         Detail::TooManyPods { pods, limit } => limit.saturating_sub(*pods),
         Detail::Skew { skew, limit, .. } => limit.saturating_sub(*skew),
         Detail::VolumeLimit { attached, new, limit } => limit.saturating_sub(attached.saturating_add(*new)),

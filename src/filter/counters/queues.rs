@@ -1,12 +1,14 @@
-//! What each Volcano queue has allocated, and the limits of the queues that were read.
+//! What each Volcano queue has allocated and admitted, and the limits of the queues that were read.
 //!
-//! Volcano's units. Only pods of a PodGroup that was read count, terminating ones no longer.
+//! Volcano's units. Only pods of a PodGroup that was read count. Allocated: terminating ones no longer. Admitted
+//! (plugin capacity, enqueue): a group that is Inqueue, or has as many members bound as it needs, takes its whole
+//! minResources, any other what its pods have of that; a group without minResources takes nothing.
 //!
 //! May import: snapshot, filter
 
 use crate::filter::state::Change;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{GroupOrigin, PodIdx, ResourceIdx, Sym};
+use crate::snapshot::model::{GroupIdx, GroupOrigin, Phase, PodGroup, PodIdx, ResourceIdx, Sym};
 
 /// Allocated amounts and limits by queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +17,24 @@ pub struct Queues {
     allocated: Vec<Vec<i64>>,
     /// By queue and resource; `None` = no limit.
     limits: Vec<Vec<Option<i64>>>,
+    /// By queue and resource.
+    admitted: Vec<Vec<i64>>,
+    /// By group; empty without limits.
+    members: Vec<Members>,
     /// Queue of each group, by group.
     of_group: Vec<Option<usize>>,
     /// Parent of each queue.
     parent: Vec<Option<usize>>,
     any_limits: bool,
+}
+
+/// What a group has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Members {
+    /// Members that are bound, terminating ones included, or have succeeded.
+    bound: i64,
+    /// What its pods have of each entry of minResources.
+    allocated: Vec<i64>,
 }
 
 impl Queues {
@@ -31,9 +46,12 @@ impl Queues {
             .map(|at| (0..width).map(|r| limit(snapshot, at, ResourceIdx::new(r))).collect())
             .collect();
         let closed = snapshot.queues.iter().any(|q| !q.open);
-        Self {
+        let any_limits = closed || limits.iter().flatten().any(Option::is_some);
+        let mut queues = Self {
             allocated: vec![vec![0; width]; snapshot.queues.len()],
-            any_limits: closed || limits.iter().flatten().any(Option::is_some),
+            admitted: vec![vec![0; width]; snapshot.queues.len()],
+            members: Vec::new(),
+            any_limits,
             limits,
             of_group: snapshot
                 .groups
@@ -41,22 +59,69 @@ impl Queues {
                 .map(|g| (g.origin == GroupOrigin::Object).then(|| named(g.queue)).flatten())
                 .collect(),
             parent: snapshot.queues.iter().map(|q| named(q.parent)).collect(),
+        };
+        if any_limits {
+            queues.members = snapshot.groups.iter().map(|group| Members::new(snapshot, group)).collect();
+            for group in (0..snapshot.groups.len()).map(GroupIdx::new) {
+                queues.admit(snapshot, group, 1);
+            }
         }
+        queues
     }
 
     /// Takes in one change.
     pub fn apply(&mut self, snapshot: &Snapshot, change: &Change) {
-        if !self.any_limits || change.tenant.terminating {
-            return;
-        }
-        let member = change.tenant.pod.or(change.tenant.replaces);
-        let Some(start) = member.and_then(|pod| self.of_pod(snapshot, pod)) else { return };
+        let tenant = &change.tenant;
+        let member = tenant.pod.or(tenant.replaces).filter(|_| self.any_limits);
+        let Some(group) = member.and_then(|pod| snapshot.pod(pod).group) else { return };
+        let Some(start) = self.of_group[group.at()] else { return };
         let sign = if change.arrives { 1 } else { -1 };
-        for queue in self.with_ancestors(snapshot, start) {
-            for &(resource, amount) in &snapshot.requests(change.tenant.charged_volcano).0 {
-                self.allocated[queue][resource.at()] += sign * amount;
+        let charged = &snapshot.requests(tenant.charged_volcano).0;
+        self.admit(snapshot, group, -1);
+        let members = &mut self.members[group.at()];
+        members.bound += sign;
+        if !tenant.terminating {
+            let entries = snapshot.groups[group.at()].min_resources.iter().flat_map(|least| &least.0);
+            for (have, &(resource, _)) in members.allocated.iter_mut().zip(entries) {
+                let amount = charged.iter().find(|(r, _)| *r == resource).map_or(0, |&(_, amount)| amount);
+                *have += sign * amount;
+            }
+            for queue in self.with_ancestors(snapshot, start) {
+                for &(resource, amount) in charged {
+                    self.allocated[queue][resource.at()] += sign * amount;
+                }
             }
         }
+        self.admit(snapshot, group, 1);
+    }
+
+    /// Adds what a group takes of its queue and the ancestors of that, or takes it away.
+    fn admit(&mut self, snapshot: &Snapshot, group: GroupIdx, sign: i64) {
+        let facts = &snapshot.groups[group.at()];
+        let (Some(start), Some(least)) = (self.of_group[group.at()], &facts.min_resources) else { return };
+        let members = &self.members[group.at()];
+        let whole = members.bound >= facts.min_member || snapshot.text(facts.phase) == "Inqueue";
+        let taken: Vec<(ResourceIdx, i64)> = least
+            .0
+            .iter()
+            .zip(&members.allocated)
+            .map(|(&(resource, least), &have)| (resource, if whole { least } else { least.min(have) }))
+            .collect();
+        for queue in self.with_ancestors(snapshot, start) {
+            for &(resource, amount) in &taken {
+                self.admitted[queue][resource.at()] += sign * amount;
+            }
+        }
+    }
+
+    /// Whether a group has too few members to keep its place in the queue, were no other to come.
+    pub fn falls_out(&self, snapshot: &Snapshot, group: GroupIdx) -> bool {
+        self.members.get(group.at()).is_some_and(|m| m.bound < snapshot.groups[group.at()].min_member)
+    }
+
+    /// What a queue has admitted, its descendants included.
+    pub fn admitted(&self, queue: usize, resource: ResourceIdx) -> i64 {
+        self.admitted[queue][resource.at()]
     }
 
     /// True when some queue is closed or limited.
@@ -88,6 +153,17 @@ impl Queues {
     /// What a queue has allocated, its descendants included.
     pub fn allocated(&self, queue: usize, resource: ResourceIdx) -> i64 {
         self.allocated[queue][resource.at()]
+    }
+}
+
+impl Members {
+    /// Nobody is bound yet.
+    fn new(snapshot: &Snapshot, group: &PodGroup) -> Self {
+        let succeeded = group.pods.iter().filter(|&&pod| snapshot.pod(pod).phase == Phase::Succeeded).count();
+        Self {
+            bound: i64::try_from(succeeded).unwrap_or(i64::MAX),
+            allocated: vec![0; group.min_resources.as_ref().map_or(0, |least| least.0.len())],
+        }
     }
 }
 

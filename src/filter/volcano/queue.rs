@@ -1,5 +1,7 @@
-//! Queue limits: would a re-created pod be let in (rulebook 2.7, plugin capacity)?
+//! Queue limits: would a re-created pod be let in (rulebook 2.6, 2.7, plugin capacity)?
 //!
+//! A group that falls below its minimum leaves the queue, and has to be admitted again with its whole minResources
+//! beside what is allocated and what other groups wait for (enqueue). So leaving can be free and coming back not.
 //! A queue that was read must be Open, and for every dimension that the pod asks for, what the queue and each of its
 //! ancestors has allocated plus the request must stay within its capability. Terminating pods are not in the
 //! allocated amounts, so a victim's quota is free at once. A queue that was not read is open and unlimited. The
@@ -10,7 +12,7 @@
 use crate::filter::plugin::{Context, Plugin, PreFilter};
 use crate::filter::state::State;
 use crate::filter::verdict::{Code, Detail, Failure, PluginName};
-use crate::snapshot::model::SpecIdx;
+use crate::snapshot::model::{PodIdx, SpecIdx};
 
 /// The rule.
 #[derive(Debug)]
@@ -48,6 +50,35 @@ impl Plugin for QueueLimit {
                 }
             }
         }
-        PreFilter::Skip
+        match context.incoming.replaces.and_then(|victim| readmission(context, victim, start)) {
+            Some(detail) => reject(detail),
+            None => PreFilter::Skip,
+        }
     }
+}
+
+/// What the queue lacks to admit the group of a victim again; `None` where it need not, or can.
+fn readmission(context: Context<'_>, victim: PodIdx, start: usize) -> Option<Detail> {
+    let snapshot = context.snapshot();
+    let queues = &context.state.counters.queues;
+    let group = snapshot.pod(victim).group?;
+    let least = snapshot.groups[group.at()].min_resources.as_ref()?;
+    if !queues.falls_out(snapshot, group) {
+        return None;
+    }
+    for queue in queues.with_ancestors(snapshot, start) {
+        for &(resource, need) in least.0.iter().filter(|(_, need)| *need > 0) {
+            let Some(limit) = queues.limit(queue, resource) else { continue };
+            let have = limit - queues.admitted(queue, resource);
+            if need > have {
+                return Some(Detail::Readmission {
+                    queue: snapshot.queues[queue].name,
+                    resource,
+                    need,
+                    have,
+                });
+            }
+        }
+    }
+    None
 }

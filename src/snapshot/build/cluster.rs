@@ -95,6 +95,12 @@ impl Builder {
             "" => self.known.default_queue,
             name => self.symbols.intern(name),
         };
+        let least = &view.spec.min_resources;
+        let min_resources = if least.is_empty() {
+            None
+        } else {
+            Some(self.volcano_amounts(place, least, "spec.minResources")?)
+        };
         let tasks = view.spec.min_task_member.iter().flatten();
         let min_task_member = tasks.map(|(task, &least)| (self.symbols.intern(task), least)).collect();
         let topology =
@@ -108,6 +114,7 @@ impl Builder {
             owner: None,
             min_member,
             min_task_member,
+            min_resources,
             queue,
             phase: self.symbols.intern(&view.status.phase),
             hard_tier: topology.map(|t| t.highest_tier_allowed.unwrap_or(1)),
@@ -120,26 +127,28 @@ impl Builder {
 
     pub(super) fn queue(&mut self, view: &QueueView<'_>) -> Result<(), InputError> {
         let name = self.symbols.intern(&view.metadata.name);
+        let place = Place { kind: "Queue", namespace: "", name: &view.metadata.name };
+        let spec = &view.spec;
         let queue = Queue {
             name,
             open: matches!(&*view.status.state, "" | "Open"),
-            capability: self.queue_amounts(view, &view.spec.capability, "spec.capability")?,
-            deserved: self.queue_amounts(view, &view.spec.deserved, "spec.deserved")?,
-            guarantee: self.queue_amounts(view, &view.spec.guarantee.resource, "spec.guarantee.resource")?,
-            parent: self.symbols.intern(&view.spec.parent),
-            weight: view.spec.weight.unwrap_or(1),
+            capability: self.volcano_amounts(place, &spec.capability, "spec.capability")?,
+            deserved: self.volcano_amounts(place, &spec.deserved, "spec.deserved")?,
+            guarantee: self.volcano_amounts(place, &spec.guarantee.resource, "spec.guarantee.resource")?,
+            parent: self.symbols.intern(&spec.parent),
+            weight: spec.weight.unwrap_or(1),
         };
         self.queues.push(queue);
         Ok(())
     }
 
-    fn queue_amounts(
+    /// Amounts of an object of Volcano, in its units.
+    fn volcano_amounts(
         &mut self,
-        view: &QueueView<'_>,
+        place: Place<'_>,
         pairs: &Pairs<'_>,
         field: &str,
     ) -> Result<Requests, InputError> {
-        let place = Place { kind: "Queue", namespace: "", name: &view.metadata.name };
         let amounts = self.resources.amounts(pairs, &mut self.symbols, place, || field.to_owned())?;
         let known: Vec<_> = pairs
             .iter()

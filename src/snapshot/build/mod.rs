@@ -286,6 +286,7 @@ fn implied_group(
         owner: None,
         min_member: 1,
         min_task_member: Box::default(),
+        min_resources: None,
         queue,
         phase: Sym::EMPTY,
         hard_tier: None,

@@ -39,6 +39,8 @@ pub struct PodGroup {
     pub min_member: i64,
     /// `spec.minTaskMember`, sorted by task name.
     pub min_task_member: Box<[(Sym, i64)]>,
+    /// `spec.minResources` in Volcano's units; `None` when it says nothing, and then no queue refuses the group.
+    pub min_resources: Option<super::pod::Requests>,
     /// Queue; `default` when empty.
     pub queue: Sym,
     /// `status.phase`, `EMPTY` when absent.
