@@ -15,7 +15,12 @@ impl Failure {
             Detail::Insufficient { resource, need, have } => {
                 let amount = |n| in_units(*resource, n, rules);
                 let name = snapshot.resource_name(*resource);
-                format!("needs {} {name}, has {}", amount(*need), amount(*have))
+                if snapshot.nodes.iter().any(|node| node.allocatable[resource.at()] > 0) {
+                    format!("needs {} {name}, has {}", amount(*need), amount(*have))
+                } else {
+                    // An extender may hand it out and tell the scheduler to ignore it; no object says so.
+                    format!("needs {} {name}, which no node lists: what is left is unknown", amount(*need))
+                }
             }
             Detail::Readmission { queue, resource, need, have } => {
                 let amount = |n| in_units(*resource, n, rules);
