@@ -12,11 +12,10 @@ use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx, Sym};
 
 use super::kept::Kept;
 use super::outcome::Planned;
-use super::pending::reserve;
 use super::problem::{Problem, Role};
 use super::reason::Reason;
 use super::request::Request;
-use super::setup::setup;
+use super::setup::{Start, start};
 
 /// Receivers that refuse a pod for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +89,15 @@ impl<'s> Explainer<'s> {
     /// A sentence when the scope can not be resolved.
     pub fn new(snapshot: &'s Snapshot, request: &Request, planned: Planned) -> Result<Self, String> {
         let resource = planned.plan.resource;
-        let mut problem = setup(snapshot, request, resource)?;
-        let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
-        reserve(snapshot, resource, &mut problem.nodes, &mut state);
+        let Start { problem, mut state, reserved } = start(snapshot, request, resource)?;
         for m in &planned.plan.moves {
             state.remove(m.pod);
         }
         for m in &planned.plan.moves {
             state.place(problem.replacement[m.pod.at()], m.to);
+        }
+        for r in planned.plan.reserved.iter().filter(|r| r.replaces && !reserved.contains(r)) {
+            state.place(problem.replacement[r.pod.at()], r.node);
         }
         let mut freed = vec![false; snapshot.nodes.len()];
         planned.plan.freed.iter().for_each(|n| freed[n.at()] = true);

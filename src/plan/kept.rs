@@ -36,6 +36,11 @@ pub enum Kept {
         /// The pending pod.
         pod: PodIdx,
     },
+    /// A pod that will replace a terminating one gets its room there first.
+    ReturningPod {
+        /// The terminating pod.
+        pod: PodIdx,
+    },
     /// Emptying it would touch too many groups.
     GroupBudget {
         /// Groups of the plan with it.
@@ -101,6 +106,7 @@ impl Kept {
             Self::Cordoned => "NodeCordoned",
             Self::UnmovablePod { .. } => "UnmovablePod",
             Self::PendingPod { .. } => "RoomForPendingPod",
+            Self::ReturningPod { .. } => "RoomForReplacement",
             Self::GroupBudget { .. } => "PodGroupBudget",
             Self::ResourceBudget { .. } => "ResourceBudget",
             Self::RetryBudget { .. } => "RetryBudget",
@@ -120,6 +126,7 @@ impl Kept {
         match self {
             Self::UnmovablePod { pod, .. }
             | Self::PendingPod { pod }
+            | Self::ReturningPod { pod }
             | Self::RetryBudget { pod, .. }
             | Self::NoReceiver { pod }
             | Self::BreaksRule { pod }
@@ -144,6 +151,10 @@ impl Kept {
             Self::PendingPod { pod } => {
                 format!("pending pod {} gets its room there first", snapshot.pod_key(*pod))
             }
+            Self::ReturningPod { pod } => {
+                let pod = snapshot.pod_key(*pod);
+                format!("the replacement of terminating pod {pod} gets its room there first")
+            }
             Self::GroupBudget { would_be, limit } => {
                 format!("would make {would_be} PodGroups of {limit} allowed")
             }
@@ -156,6 +167,9 @@ impl Kept {
                 format!(
                     "would make {would_be} evictions of the workload of pod {pod}, which tolerates {limit}"
                 )
+            }
+            Self::NoReceiver { pod } if snapshot.pod(*pod).terminating => {
+                format!("the replacement of terminating pod {} fits no receiver", snapshot.pod_key(*pod))
             }
             Self::NoReceiver { pod } => format!("pod {} fits no receiver", snapshot.pod_key(*pod)),
             Self::BreaksRule { pod } => {

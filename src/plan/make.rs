@@ -2,7 +2,6 @@
 //!
 //! May import: snapshot, filter, fragmentation, plan
 
-use crate::filter::State;
 use crate::fragmentation::Rate;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
@@ -10,10 +9,10 @@ use crate::snapshot::model::{NodeIdx, PodIdx};
 use super::drain::drain;
 use super::kept::Kept;
 use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report, Unmovable};
-use super::pending::reserve;
 use super::problem::{Problem, Role};
 use super::request::Request;
-use super::setup::setup;
+use super::setup::{Start, start};
+use super::takers;
 use super::types::{Move, Plan};
 
 /// Plans: which nodes to empty and where everything on them goes, and why the rest stays.
@@ -24,20 +23,28 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let Some(resource) = snapshot.resource_named(&request.resource) else {
         return Err(format!("no node provides and no pod requests {}", request.resource));
     };
-    let mut problem = setup(snapshot, request, resource)?;
+    let Start { mut problem, state, reserved } = start(snapshot, request, resource)?;
     let before = occupancy(&problem);
-    let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
-    let _reserved = reserve(snapshot, resource, &mut problem.nodes, &mut state);
     let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
     let upper_bound = candidates.min(before.occupied - before.optimum).max(0);
-    let outcome = if upper_bound > 0 { Some(drain(&problem, state)) } else { None };
-    let (best, rejected) = match outcome {
-        Some(outcome) => (outcome.plan, outcome.rejected),
-        None => (Plan::empty(resource), vec![None; snapshot.nodes.len()]),
-    };
+    let mut best = Plan::empty(resource);
+    let mut rejected = vec![None; snapshot.nodes.len()];
+    let mut taking = Vec::new();
+    if upper_bound > 0 {
+        let (outcome, found) = takers::beside(&mut problem, state, &reserved, |problem, state| {
+            let outcome = drain(problem, state);
+            (outcome.plan, outcome.rejected)
+        });
+        (best, rejected) = outcome;
+        taking = found;
+    }
     let freed = i64::try_from(best.freed.len()).unwrap_or(i64::MAX);
     let conclusion = conclude(&before, freed, request.min_improvement_percent);
-    let plan = if conclusion == Conclusion::Recommended { best } else { Plan::empty(resource) };
+    if conclusion != Conclusion::Recommended {
+        best = Plan::empty(resource);
+        taking.clear();
+    }
+    let plan = Plan { reserved: reserved.into_iter().chain(best.reserved).collect(), ..best };
     let report = Report {
         before,
         conclusion,
@@ -49,6 +56,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         min_improvement_percent: request.min_improvement_percent,
         waves: waves(&problem, &plan),
         held: held(&problem),
+        takers: taking,
         warnings: warnings(&problem),
     };
     Ok(Planned { plan, report })

@@ -1,8 +1,9 @@
 //! Which pods may move, what that costs, which nodes to empty, and the report of why the rest stays.
 //!
 //! [`make`] is the one entry: snapshot and request in, plan and report out. The way inside: [`problem`] looks
-//! everything up, [`pending`] gives waiting pods their room, [`drain`] chooses nodes and receivers, [`outcome`] says
-//! what came of it, [`status`] says it in the words of the API.
+//! everything up, [`pending`] gives waiting pods their room and [`leaving`] those that replace terminating ones, [`drain`]
+//! chooses nodes and receivers, [`takers`] keeps it off room that waiting gangs would take, [`outcome`] says what came
+//! of it, [`status`] says it in the words of the API.
 //!
 //! May import: snapshot, filter, fragmentation, api
 
@@ -12,6 +13,7 @@ pub mod drain;
 pub mod explain;
 pub mod fate;
 pub mod kept;
+pub mod leaving;
 mod make;
 pub mod movability;
 pub mod outcome;
@@ -23,6 +25,7 @@ pub mod request;
 pub mod scope;
 mod setup;
 pub mod status;
+pub mod takers;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod types;
@@ -32,4 +35,4 @@ mod workload_cases;
 pub use make::make;
 pub use outcome::{Planned, Report};
 pub use request::Request;
-pub use types::{Dimensions, Move, Plan};
+pub use types::{Dimensions, Move, Plan, Reserved};

@@ -8,6 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
 use super::kept::Kept;
+use super::takers::Taker;
 use super::types::Plan;
 
 /// The rate in numbers.
@@ -86,6 +87,8 @@ pub struct Report {
     /// Wave of each move, in the order of the plan's moves: disruption budgets let the next wave begin when the
     /// replacements of the last are Ready. All zero when no budget makes anybody wait.
     pub waves: Vec<usize>,
+    /// Waiting gangs that fit only once the victims have left, in the order in which they are tried.
+    pub takers: Vec<Taker>,
     /// Things worth saying that are neither error nor reason.
     pub warnings: Vec<String>,
 }

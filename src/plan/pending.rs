@@ -17,15 +17,7 @@ use crate::snapshot::model::{GroupIdx, NodeIdx, Phase, PodIdx, ResourceIdx, Spec
 
 use super::kept::Kept;
 use super::problem::{NodeFacts, Role};
-
-/// Room that a waiting pod gets first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserved {
-    /// The waiting pod.
-    pub pod: PodIdx,
-    /// Where it gets its room.
-    pub node: NodeIdx,
-}
+pub use super::types::Reserved;
 
 /// Takes the room of waiting pods out of `state` and `nodes`. A node that will hold a waiting pod of the resource
 /// is no longer a candidate.
@@ -54,7 +46,7 @@ pub fn reserve(
             };
             state.place(Incoming::pending(snapshot, pod), node);
             take(snapshot, resource, nodes, pod, node);
-            reserved.push(Reserved { pod, node });
+            reserved.push(Reserved { pod, node, replaces: false });
         }
         let coming = i64::try_from(turn.pods.len() - missing).unwrap_or(i64::MAX);
         if coming < turn.needed {
@@ -66,20 +58,30 @@ pub fn reserve(
     }
     for r in &reserved {
         if snapshot.requests(snapshot.spec_of(r.pod).requests).get(resource) > 0 {
-            let facts = &mut nodes[r.node.at()];
-            if matches!(facts.role, Role::Candidate | Role::OnlyCandidate) {
-                facts.role = if facts.role == Role::Candidate { Role::Stays } else { Role::Out };
-                facts.kept = Some(Kept::PendingPod { pod: r.pod });
-            }
+            nodes[r.node.at()].keep(Kept::PendingPod { pod: r.pod });
         }
     }
     reserved
 }
 
 /// Pods that come together, and how many of them have to.
-struct Turn {
-    pods: Vec<PodIdx>,
-    needed: i64,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The pods, in the order in which they are tried.
+    pub pods: Vec<PodIdx>,
+    /// So many of them have to find room; fewer get none.
+    pub needed: i64,
+}
+
+/// Waiting pods that got no room: whole gangs, and members of gangs that are complete without them.
+pub fn left_over(snapshot: &Snapshot, reserved: &[Reserved]) -> Vec<Turn> {
+    let placed: FxHashSet<PodIdx> = reserved.iter().filter(|r| !r.replaces).map(|r| r.pod).collect();
+    let rest = |turn: Turn| {
+        let pods: Vec<PodIdx> = turn.pods.iter().copied().filter(|pod| !placed.contains(pod)).collect();
+        let complete = pods.len() < turn.pods.len();
+        (!pods.is_empty()).then_some(Turn { pods, needed: if complete { 1 } else { turn.needed.max(1) } })
+    };
+    turns(snapshot).into_iter().filter_map(rest).collect()
 }
 
 fn turns(snapshot: &Snapshot) -> Vec<Turn> {
@@ -138,7 +140,11 @@ fn room_for(
     {
         return Some(node);
     }
-    let need = snapshot.requests(snapshot.spec(spec).requests).get(resource);
+    cheapest(snapshot.requests(snapshot.spec(spec).requests).get(resource), nodes, &prepared)
+}
+
+/// Of all nodes that pass, the one that costs a plan least: it stays occupied anyway, and least is left over.
+pub(super) fn cheapest(need: i64, nodes: &[NodeFacts], prepared: &Prepared<'_>) -> Option<NodeIdx> {
     let order = |node: NodeIdx| {
         let facts = &nodes[node.at()];
         let kind = match facts.role {

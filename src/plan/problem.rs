@@ -44,6 +44,19 @@ pub struct NodeFacts {
     pub benefit: i64,
     /// Pods to evict when the node is emptied: cards descending, cpu, memory, then namespace/name.
     pub victims: Vec<PodIdx>,
+    /// Terminating pods whose replacement may come back here. When the node is emptied it needs a receiver like a
+    /// victim's, and a [`Reserved`](super::types::Reserved) says which; nobody moves it.
+    pub leaving: Vec<PodIdx>,
+}
+
+impl NodeFacts {
+    /// The node will hold cards of a pod that comes: it is no candidate any more.
+    pub fn keep(&mut self, why: Kept) {
+        if matches!(self.role, Role::Candidate | Role::OnlyCandidate) {
+            self.role = if self.role == Role::Candidate { Role::Stays } else { Role::Out };
+            self.kept = Some(why);
+        }
+    }
 }
 
 /// An upper limit on the sum of one resource over all moved pods.
@@ -87,6 +100,12 @@ impl Problem<'_> {
     /// Cards that the replacement of a move asks for; its template may differ from the live pod.
     pub fn need(&self, m: &Move) -> i64 {
         self.snapshot.requests(self.snapshot.spec(m.spec).requests).get(self.resource)
+    }
+
+    /// Cards that the replacement of a pod asks for.
+    pub fn need_of(&self, pod: PodIdx) -> i64 {
+        let spec = self.snapshot.spec(self.replacement[pod.at()].spec);
+        self.snapshot.requests(spec.requests).get(self.resource)
     }
 
     /// A node.

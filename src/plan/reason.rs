@@ -97,6 +97,8 @@ codes! {
     Ungrouped: "belongs to no PodGroup", Some("--allow-ungrouped");
     /// It names a group that is not there.
     PodGroupNotRead: "names a PodGroup that is not there", Some("include PodGroups in the input");
+    /// Its group has to stay inside one part of the network, and which nodes those are is not modelled.
+    HardTopology: "belongs to a PodGroup with a hard network topology, which is not modelled", None;
     /// Unknown controller.
     CustomOwner: "has a controller whose reaction is unknown", Some("--allow-custom-owners");
     /// The workload may end if the process exits with a fault.

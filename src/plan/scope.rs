@@ -242,7 +242,9 @@ fn node_policy(
     let cordoned = node.unschedulable.then_some(Kept::Cordoned);
     let policy = NodePolicy {
         not_emptied: own.clone().or(outside).or(cordoned.clone().filter(|_| include.is_none())),
-        not_receiving: own.or(cordoned),
+        not_receiving: own
+            .or(cordoned)
+            .or_else(|| node.may_leave(&snapshot.symbols).then_some(Kept::LeavingCluster)),
     };
     (policy, included && !excluded)
 }

@@ -2,19 +2,48 @@
 //!
 //! May import: snapshot, filter, plan
 
-use crate::filter::Incoming;
+use crate::filter::{Incoming, State};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
 
+use super::fate::Fates;
+use super::leaving;
 use super::movability::Facts;
+use super::pending;
 use super::problem::{Cap, NodeFacts, Problem, Role};
 use super::request::Request;
+use super::types::Reserved;
+
+/// A task and the cluster that it starts from: rooms of waiting and of returning pods are taken.
+pub(super) struct Start<'s> {
+    pub problem: Problem<'s>,
+    pub state: State<'s>,
+    /// Waiting pods first.
+    pub reserved: Vec<Reserved>,
+}
+
+/// Looks everything up and keeps the room that no move may take.
+///
+/// # Errors
+/// A sentence when the scope can not be resolved.
+pub(super) fn start<'s>(
+    snapshot: &'s Snapshot,
+    request: &Request,
+    resource: ResourceIdx,
+) -> Result<Start<'s>, String> {
+    let mut problem = setup(snapshot, request, resource)?;
+    let mut state = State::with_schedulers(snapshot, &request.movability.declared_rules());
+    state.release_claims();
+    let mut reserved = pending::reserve(snapshot, resource, &mut problem.nodes, &mut state);
+    reserved.extend(leaving::reserve(&mut problem, &mut state));
+    Ok(Start { problem, state, reserved })
+}
 
 /// Looks everything up.
 ///
 /// # Errors
 /// A sentence when the scope can not be resolved.
-pub(super) fn setup<'s>(
+fn setup<'s>(
     snapshot: &'s Snapshot,
     request: &Request,
     resource: ResourceIdx,
@@ -34,6 +63,13 @@ pub(super) fn setup<'s>(
     for at in 0..snapshot.nodes.len() {
         let facts = node_facts(&problem, NodeIdx::new(at));
         problem.nodes.push(facts);
+    }
+    if snapshot.pods.iter().any(|pod| pod.terminating) {
+        for pod in leaving::returning(snapshot, &Fates::new(snapshot)) {
+            if let Some(node) = snapshot.pod(pod).node.filter(|_| problem.need_of(pod) > 0) {
+                problem.nodes[node.at()].leaving.push(pod);
+            }
+        }
     }
     Ok(problem)
 }
@@ -64,5 +100,5 @@ fn node_facts(problem: &Problem<'_>, node: NodeIdx) -> NodeFacts {
         (false, true) => Role::Stays,
         (false, false) => Role::Out,
     };
-    NodeFacts { role, kept, used, free: benefit - used, benefit, victims }
+    NodeFacts { role, kept, used, free: benefit - used, benefit, victims, leaving: Vec::new() }
 }

@@ -21,6 +21,17 @@ pub struct Move {
     pub gated: bool,
 }
 
+/// Room that is kept for a pod that is not there yet: one that waits, or one that will replace a terminating pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reserved {
+    /// The waiting pod, or the terminating one.
+    pub pod: PodIdx,
+    /// Where the room is.
+    pub node: NodeIdx,
+    /// `pod` is terminating: the room is for the pod that its controller will make.
+    pub replaces: bool,
+}
+
 /// The five dimensions of disruption, as sums over a plan or as what one node would add.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dimensions {
@@ -85,6 +96,8 @@ pub struct Plan {
     pub moves: Vec<Move>,
     /// What it costs.
     pub disruption: Dimensions,
+    /// Room that no move may take: of waiting pods, then of pods that will replace terminating ones.
+    pub reserved: Vec<Reserved>,
 }
 
 impl Plan {
@@ -101,6 +114,7 @@ impl Plan {
                 moved_cards: 0,
                 moved_pods: 0,
             },
+            reserved: Vec::new(),
         }
     }
 

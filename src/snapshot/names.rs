@@ -18,9 +18,11 @@ pub const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 pub const KARPENTER_OPT_OUT: [&str; 2] = ["karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict"];
 
 /// Taints that say a node is about to be removed: cluster-autoscaler's, Karpenter's since v1, and Karpenter's of v1beta1.
-/// cluster-autoscaler's softer `DeletionCandidateOfClusterAutoscaler` is withdrawn when the node fills up, so it does not count.
 pub const REMOVAL_TAINTS: [&str; 3] =
     ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
+/// cluster-autoscaler's softer taint: it may remove the node if that does not fill up again. A reason not to fill it
+/// (rulebook 1.4), none against emptying it.
+pub const REMOVAL_CANDIDATE_TAINT: &str = "DeletionCandidateOfClusterAutoscaler";
 /// Claims that the scheduler makes for extended resources carry it as `"true"`.
 pub const EXTENDED_CLAIM: &str = "resource.kubernetes.io/extended-resource-claim";
 /// On a claim: the PV controller has finished binding.

@@ -111,6 +111,11 @@ impl<'a> Facts<'a> {
         self.snapshot.node(node).is_leaving(&self.snapshot.symbols)
     }
 
+    /// The same, or an autoscaler considers it.
+    pub fn may_leave(&self, node: NodeIdx) -> bool {
+        self.leaving(node) || self.snapshot.node(node).may_leave(&self.snapshot.symbols)
+    }
+
     /// Pods of a namespace.
     pub fn namespace_pods(&self, namespace: NamespaceIdx) -> &[PodIdx] {
         self.by_namespace.get(&namespace).map_or(&[], Vec::as_slice)

@@ -2,7 +2,8 @@
 //!
 //! At its turn the moves before it are done, those after it have not begun, and its own victim is gone or still
 //! terminating, as its controller waits for the end or not. Only a gated replacement may need its own victim gone.
-//! Pods that are recreated as a whole are all gone before the first of them comes back.
+//! Pods that are recreated as a whole are all gone before the first of them comes back. Waiting pods have their room
+//! all the time, pods that will replace terminating ones in the end.
 //!
 //! May import: snapshot, filter, `plan::types`, `plan::request`
 
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cascade::Returns;
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
+use super::{takers, waiting};
 use crate::filter::{Change, Failure, Incoming, State, Tenant, Verdict, evaluate};
 use crate::plan::types::Move;
 use crate::snapshot::model::{PodIdx, Sym};
@@ -20,6 +22,12 @@ pub(super) fn check(facts: &Facts<'_>, returns: &Returns, findings: &mut Vec<Fin
     let coming = Coming::new(facts, returns);
     let schedulers = facts.request.movability.declared_rules();
     let mut state = State::with_schedulers(facts.snapshot, &schedulers);
+    state.release_claims();
+    waiting::check(facts, &mut state, findings);
+    for room in facts.plan.reserved.iter().filter(|room| !room.replaces) {
+        state.place(waiting::incoming(facts, room), room.node);
+    }
+    takers::check(facts, &mut state, findings);
     let start = state.checkpoint();
     findings.extend(in_the_end(facts, &coming, &mut state));
     state.rollback(start);
@@ -68,7 +76,10 @@ fn in_the_end(facts: &Facts<'_>, coming: &Coming<'_>, state: &mut State<'_>) -> 
     for moved in &facts.plan.moves {
         state.place(coming.incoming(facts, moved), moved.to);
     }
-    let mut findings = Vec::new();
+    for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
+        state.place(waiting::incoming(facts, room), room.node);
+    }
+    let mut findings = waiting::in_the_end(facts, state);
     for moved in &facts.plan.moves {
         let incoming = coming.incoming(facts, moved);
         let before = state.checkpoint();

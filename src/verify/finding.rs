@@ -103,7 +103,7 @@ checks! {
     ReceiverNotReady: Fatal,
     /// A receiver is cordoned.
     ReceiverCordoned: Fatal,
-    /// A receiver is being deleted, or an autoscaler is about to.
+    /// A receiver is being deleted, or an autoscaler is about to or considers it.
     ReceiverLeaving: Fatal,
     /// A victim has no controlling owner, or one that makes no other pod for it.
     NoController: Fatal,
@@ -123,6 +123,8 @@ checks! {
     SchedulerDisabled: Fatal,
     /// A victim belongs to no `PodGroup`.
     Ungrouped: Fatal,
+    /// The group of a victim has a hard network topology, and which nodes keep to it is not known.
+    HardTopology: Fatal,
     /// The group of a victim is out of scope.
     GroupOutOfScope: Fatal,
     /// A victim, its group, its owner or its namespace is protected.
@@ -159,6 +161,20 @@ checks! {
     RefusedInTheEnd: Fatal,
     /// A replacement does not pass its scheduler's rules when it is tried.
     RefusedAtItsTurn: Fatal,
+    /// Room is kept for a pod that neither waits nor comes back.
+    RoomForNobody: Minor,
+    /// Room is kept on a node that the plan frees.
+    RoomOnFreedNode: Fatal,
+    /// Fewer pods of a waiting group get room than have to come together.
+    RoomForPartOfGroup: Fatal,
+    /// A waiting pod that the scheduler could bind now gets no room.
+    WaitingWithoutRoom: Fatal,
+    /// The pod that will replace a terminating one gets no room, and its node is emptied or closed to it.
+    ReplacementWithoutRoom: Fatal,
+    /// A pod that gets room does not pass there when all moves are done.
+    RoomTaken: Fatal,
+    /// A waiting group that fits once the victims have left could take a receiver that is not enough for both.
+    TakerInTheWay: Fatal,
     /// The plan states another disruption than it causes.
     WrongDisruption: Minor,
 }

@@ -18,8 +18,10 @@ mod nodes;
 mod pdb;
 mod reaction;
 mod scope;
+mod takers;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use finding::{Check, Finding, Severity, Subject};
 

@@ -30,6 +30,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
     for group in facts.affected() {
         findings.extend(in_scope(facts, group));
+        findings.extend(hard_topology(facts, group));
     }
 }
 
@@ -120,6 +121,13 @@ fn in_scope(facts: &Facts<'_>, group: GroupIdx) -> Option<Finding> {
     (!scope::group_in_scope(facts, group)).then(|| {
         Finding::new(Check::GroupOutOfScope, Subject::Group(group), "is out of the scope of PodGroups")
     })
+}
+
+/// Replacements have to stay in the part of the network where the others run; which nodes those are is not in the model.
+fn hard_topology(facts: &Facts<'_>, group: GroupIdx) -> Option<Finding> {
+    let tier = facts.snapshot.groups[group.at()].hard_tier?;
+    let text = format!("has to stay inside one HyperNode of tier {tier} or below, which can not be checked");
+    Some(Finding::new(Check::HardTopology, Subject::Group(group), text))
 }
 
 fn host_path(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {

@@ -83,8 +83,8 @@ fn receives(facts: &Facts<'_>, moved: &Move) -> Option<Finding> {
     if !facts.is_ready(node) {
         return Some(about(Check::ReceiverNotReady, node, "receives a pod and is not ready"));
     }
-    if facts.leaving(node) {
-        return Some(about(Check::ReceiverLeaving, node, "receives a pod and goes away"));
+    if facts.may_leave(node) {
+        return Some(about(Check::ReceiverLeaving, node, "receives a pod and may go away"));
     }
     if facts.snapshot.node(node).unschedulable {
         return Some(about(Check::ReceiverCordoned, node, "receives a pod and is cordoned"));

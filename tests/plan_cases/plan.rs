@@ -1,9 +1,10 @@
 //! `plan [groups=N] [cards=N] [free=N] [min=PERCENT] [nodes=(n1 …)] [not-nodes=(…)] [only=(a …)] [not=(…)]
 //! [with=(k=v …)] [schedulers=(…)] [allow=(…)] [preemptable] [wait] [benefit=N] [now=SECONDS] [min-age=SECONDS]
-//! [recent=(a1:SECONDS …)] [warnings] [apply]`: what each algorithm plans.
+//! [recent=(a1:SECONDS …)] [warnings] [rooms] [apply]`: what each algorithm plans.
 //!
 //! `nodes=`, `only=` are the names of the scope, `with=` a selector on `PodGroup`s. `wait` is `onBlockedPDB: Wait`,
 //! `recent=` says when an earlier run moved a pod of a Volcano Job.
+//! `rooms` prints the room that waiting and returning pods get, and the gangs that fit only once victims have left.
 //! `apply` makes the moves true for the commands after it. Prints the totals, the drawing afterwards, the moves in
 //! their order, and why each other occupied node stays.
 
@@ -24,7 +25,7 @@ use crate::world::{CARDS, World, letter_of};
 pub fn run(command: &Command, world: &mut World) -> Outcome {
     let mut args = command.args();
     let request = request(&mut args)?;
-    let (apply, warnings) = (args.flag("apply"), args.flag("warnings"));
+    let (apply, warnings, rooms) = (args.flag("apply"), args.flag("warnings"), args.flag("rooms"));
     args.done()?;
     let snapshot = world.snapshot()?;
     let planned = make(&snapshot, &request)?;
@@ -38,6 +39,9 @@ pub fn run(command: &Command, world: &mut World) -> Outcome {
     for kept in &planned.report.kept {
         let (node, why) = (snapshot.node_name(kept.node), &kept.why);
         text.push_str(&format!("kept {node}: {}: {}\n", why.code(), why.sentence(&snapshot)));
+    }
+    if rooms {
+        text.push_str(&waiting(&snapshot, &planned));
     }
     if warnings {
         text.extend(planned.report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
@@ -171,6 +175,22 @@ fn moves(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Result<String, 
         text.push_str(&format!("  {}: {from} -> {to}{cascade}{gated}{wave}\n", snapshot.pod_name(m.pod)));
     }
     Ok(text)
+}
+
+/// Who gets which room first, and who would take which receivers.
+fn waiting(snapshot: &Snapshot, planned: &Planned) -> String {
+    let mut text = String::new();
+    for room in &planned.plan.reserved {
+        let what = if room.replaces { "the replacement of " } else { "" };
+        let (pod, node) = (snapshot.pod_name(room.pod), snapshot.node_name(room.node));
+        text.push_str(&format!("room on {node}: {what}{pod}\n"));
+    }
+    for taker in &planned.report.takers {
+        let pods: Vec<&str> = taker.pods.iter().map(|&pod| snapshot.pod_name(pod)).collect();
+        let nodes: Vec<&str> = taker.receivers.iter().map(|&node| snapshot.node_name(node)).collect();
+        text.push_str(&format!("takers {}: could use [{}]\n", pods.join(" "), nodes.join(" ")));
+    }
+    text
 }
 
 /// What the cluster looks like when every replacement has the name of its victim.

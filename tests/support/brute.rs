@@ -1,8 +1,9 @@
 //! The best plan of a tiny cluster by trying everything, with the verifier as the only judge.
 //!
 //! Sets of nodes are tried from the largest on; for each set, receivers of the pods are chosen depth first, pruned by
-//! amounts alone, and every complete choice is shown to the judge. Only plans without cascades are built, so what is
-//! found is a lower bound where workloads restart as a whole, and exact elsewhere.
+//! amounts alone, and every complete choice is shown to the judge. Only plans without cascades and without room for
+//! pods that come are built, so what is found is a lower bound where workloads restart as a whole, pods wait or are
+//! terminating, and exact elsewhere.
 
 use kubectl_repack::plan::Request;
 use kubectl_repack::plan::types::{Dimensions, Move, Plan};
@@ -99,7 +100,7 @@ impl<'a> Search<'a> {
 
     fn plan(&self, freed: Vec<NodeIdx>, moves: Vec<Move>) -> Plan {
         let disruption = Dimensions::default();
-        Plan { resource: self.resource, freed, moves, disruption }
+        Plan { freed, moves, disruption, ..Plan::empty(self.resource) }
     }
 
     fn freeing(&self, set: u32) -> Outcome {

@@ -21,7 +21,7 @@ use crate::filter::State;
 use crate::plan::disruption::{Disruption, Load};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Role};
-use crate::plan::types::{Dimensions, Move, Plan};
+use crate::plan::types::{Dimensions, Move, Plan, Reserved};
 use crate::snapshot::model::{GroupIdx, NodeIdx, OwnerIdx, PodIdx};
 
 use candidates::{Candidates, extremes, score};
@@ -40,6 +40,8 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 struct Placement {
     moves: Vec<Move>,
+    /// Where the replacements of terminating pods of the node go.
+    reserved: Vec<Reserved>,
 }
 
 struct Drain<'p, 's> {
@@ -283,6 +285,11 @@ impl<'p, 's> Drain<'p, 's> {
             if m.to != m.from {
                 received.push((m.to, self.problem.need(m)));
             }
+        }
+        for r in placement.reserved {
+            self.state.place(self.problem.replacement[r.pod.at()], r.node);
+            received.push((r.node, self.problem.need_of(r.pod)));
+            self.plan.reserved.push(r);
         }
         for m in placement.moves {
             if let Some(&at) = self.move_of.get(&m.pod) {

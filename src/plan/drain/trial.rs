@@ -5,7 +5,7 @@
 use crate::filter::{Checkpoint, Prepared, State};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Timing};
-use crate::plan::types::Move;
+use crate::plan::types::{Move, Reserved};
 use crate::snapshot::model::{NodeIdx, OwnerIdx, PodIdx};
 
 use super::{Drain, Placement};
@@ -23,9 +23,12 @@ impl Drain<'_, '_> {
     pub(super) fn attempt(&mut self, node: NodeIdx) -> Result<Placement, Rejection> {
         self.within_budgets(node).map_err(|reason| Rejection { reason, may_pass_later: false })?;
         let start = self.state.checkpoint();
-        let result = self.place_all(node).and_then(|moves| self.check_rules(start, moves));
+        let result = self.place_all(node).and_then(|placed| {
+            let moves = self.check_rules(start, placed.moves)?;
+            Ok(Placement { moves, ..placed })
+        });
         self.state.rollback(start);
-        result.map(|moves| Placement { moves })
+        result
     }
 
     fn within_budgets(&self, node: NodeIdx) -> Result<(), Kept> {
@@ -83,8 +86,8 @@ impl Drain<'_, '_> {
         }
     }
 
-    /// Pods to find a place for, hardest first: those disturbed anew, and cascade pods that were to come back to
-    /// this node.
+    /// Pods to find a place for, hardest first: those disturbed anew, cascade pods that were to come back to this
+    /// node, and terminating ones whose replacement would.
     fn to_place(&self, node: NodeIdx) -> Vec<PodIdx> {
         let mut pods = self.disturbed(node);
         pods.extend(
@@ -94,13 +97,14 @@ impl Drain<'_, '_> {
                 .iter()
                 .filter(|v| self.move_of.get(v).is_some_and(|&at| self.plan.moves[at].to == node)),
         );
+        pods.extend_from_slice(&self.problem.node(node).leaving);
         if pods.len() > self.problem.node(node).victims.len() {
             self.problem.sort_victims(&mut pods);
         }
         pods
     }
 
-    fn place_all(&mut self, node: NodeIdx) -> Result<Vec<Move>, Rejection> {
+    fn place_all(&mut self, node: NodeIdx) -> Result<Placement, Rejection> {
         let problem = self.problem;
         let snapshot = problem.snapshot;
         let pods = self.to_place(node);
@@ -109,17 +113,19 @@ impl Drain<'_, '_> {
         }
         let mut left: Vec<(NodeIdx, i64)> = Vec::new();
         let mut moves = Vec::with_capacity(pods.len());
+        let mut reserved = Vec::new();
         // Of the pods on this node that a controller recreates together only the first is evicted.
         let mut taken_along: Vec<PodIdx> = Vec::new();
         for pod in pods {
             let incoming = problem.replacement[pod.at()];
             let need = snapshot.requests(snapshot.spec(incoming.spec).requests).get(problem.resource);
             let Some(from) = snapshot.pod(pod).node else { continue };
+            let leaving = snapshot.pod(pod).terminating;
             let cascade = match self.move_of.get(&pod) {
                 Some(&at) => self.plan.moves[at].cascade,
                 None => from != node || taken_along.contains(&pod),
             };
-            if !cascade {
+            if !cascade && !leaving {
                 taken_along.extend(problem.unit_of(pod).unwrap_or_default());
             }
             let to = {
@@ -144,9 +150,13 @@ impl Drain<'_, '_> {
                     None => left.push((to, self.receivers.free(to).unwrap_or(0) - need)),
                 }
             }
-            moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated: false });
+            if leaving {
+                reserved.push(Reserved { pod, node: to, replaces: true });
+            } else {
+                moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated: false });
+            }
         }
-        Ok(moves)
+        Ok(Placement { moves, reserved })
     }
 
     fn is_emptied(&self, node: NodeIdx, trying: NodeIdx) -> bool {

@@ -299,7 +299,8 @@ impl Judge<'_> {
         let Some(group) = pod.group else { return Some(Code::NoPodGroup.into()) };
         let group = &self.snapshot.groups[group.at()];
         match group.origin {
-            GroupOrigin::Object => None,
+            // Replacements have to stay in the part of the network where the others run (rulebook 2.10).
+            GroupOrigin::Object => group.hard_tier.map(|_| Code::HardTopology.into()),
             GroupOrigin::Missing => Some(Reason::new(Code::PodGroupNotRead, Detail::Text(group.name))),
             GroupOrigin::Virtual => {
                 if self.request.movability.has_pod_groups(self.snapshot.text(scheduler)) {

@@ -5,7 +5,7 @@
 use super::ids::{NodeClassIdx, NodeIdx, Sym};
 use super::intern::Symbols;
 use super::selector::Labels;
-use crate::snapshot::names::REMOVAL_TAINTS;
+use crate::snapshot::names::{REMOVAL_CANDIDATE_TAINT, REMOVAL_TAINTS};
 
 /// Effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,11 @@ impl Node {
     /// Being deleted, or tainted for deletion by an autoscaler: neither a source nor a receiver of moves.
     pub fn is_leaving(&self, symbols: &Symbols) -> bool {
         self.deleting || self.taints.iter().any(|taint| REMOVAL_TAINTS.contains(&symbols.text(taint.key)))
+    }
+
+    /// An autoscaler considers to remove it: no receiver of moves, but it may be emptied.
+    pub fn may_leave(&self, symbols: &Symbols) -> bool {
+        self.taints.iter().any(|taint| symbols.text(taint.key) == REMOVAL_CANDIDATE_TAINT)
     }
 }
 

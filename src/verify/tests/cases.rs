@@ -8,6 +8,7 @@ use super::{
 };
 use crate::api::{ObjectSelection, Scope, ScopeRule};
 use crate::plan::request::RecentMove;
+use crate::plan::types::Reserved;
 
 /// Changes the cluster or the request.
 type Around = fn(World) -> World;
@@ -65,6 +66,20 @@ fn labelled_a(world: World) -> World {
     world.patch("Pod", "a-0", &json!({"metadata": {"labels": {"app": "a"}}}))
 }
 
+/// `count` waiting pods `w-0`, `w-1`, … of so many cards, whose group needs `min` of them.
+fn waiting(world: World, count: usize, min: usize, cards: usize) -> World {
+    let group = format!(
+        "{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {{namespace: t, name: w}}, \
+         spec: {{minMember: {min}}}}}"
+    );
+    (0..count).fold(world.yaml(&group), |world, at| world.pod(&format!("t/w-{at} - {cards} w"), &json!({})))
+}
+
+fn room(snapshot: &Snapshot, mut plan: Plan, name: &str, on: &str, replaces: bool) -> Plan {
+    plan.reserved.push(Reserved { pod: pod(snapshot, name), node: node(snapshot, on), replaces });
+    plan
+}
+
 fn emptying_n4(world: World) -> World {
     world.pod("t/c-9 n4 1 c", &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
 }
@@ -80,7 +95,7 @@ const TABLE: &[(&[Check], Around, Inside)] = {
         (&[C::FreedProvidesNothing],
             |w| w.patch("Node", "n1", &json!({"status": {"allocatable": {CARDS: null}}})), kept),
         (&[C::FreedIdle], same, |s, _, mut p| { p.freed.push(node(s, "n4")); p }),
-        (&[C::FreedEmptying], emptying_n4, |s, _, mut p| { p.freed.push(node(s, "n4")); p }),
+        (&[C::FreedEmptying, C::ReplacementWithoutRoom], emptying_n4, |s, _, mut p| { p.freed.push(node(s, "n4")); p }),
         (&[C::FreedOutOfScope],
             |w| w.ask(|r| r.scope = Scope { nodes: Some(names("n1")), ..Scope::default() }), kept),
         (&[C::FreedNotReady],
@@ -166,6 +181,19 @@ const TABLE: &[(&[Check], Around, Inside)] = {
         (&[C::RefusedAtItsTurn],
             |w| zones(w).patch("Pod", "b-0", &json!({"metadata": {"labels": {"app": "b"}}})).patch("Pod", "a-0", &near_b()),
             |s, _, mut p| { p.moves[0].to = node(s, "n3"); p }),
+        (&[C::RoomForNobody], same, |s, _, p| room(s, p, "e-0", "n3", false)),
+        (&[C::RoomOnFreedNode], |w| w.pod("t/w-0 - 1 c", &json!({})), |s, _, p| room(s, p, "w-0", "n1", false)),
+        (&[C::RoomForPartOfGroup], |w| waiting(w, 2, 2, 1), |s, _, p| room(s, p, "w-0", "n3", false)),
+        (&[C::WaitingWithoutRoom], |w| w.pod("t/w-0 - 1 c", &json!({})), kept),
+        (&[C::ReplacementWithoutRoom],
+            |w| w.pod("t/c-9 n1 1 c", &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})), kept),
+        // n2 has four cards for w-0, and a-0 takes two of them.
+        (&[C::RoomTaken, C::RefusedInTheEnd, C::RefusedAtItsTurn], |w| w.pod("t/w-0 - 4 c", &json!({})),
+            |s, _, p| room(s, p, "w-0", "n2", false)),
+        // Seven holes of three cards, eight once n1 is empty; one of them is on n2, and leaves one card for a-0.
+        (&[C::TakerInTheWay], |w| waiting(w, 8, 8, 3), kept),
+        (&[C::HardTopology],
+            |w| w.patch("PodGroup", "a", &json!({"spec": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}})), kept),
         (&[C::WrongDisruption], same, |_, _, mut p| { p.disruption.damaged_cards += 1; p }),
     ]
 };

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use super::{Check, World, found, json, world};
 use crate::api::{LabelSelector, ObjectSelection, Scope, ScopeRule};
+use crate::plan::testing::pod;
+use crate::plan::types::Reserved;
 
 fn none() -> BTreeSet<Check> {
     BTreeSet::new()
@@ -66,10 +68,51 @@ fn f26_a_cordoned_node_is_emptied_only_when_the_scope_selects_it() {
     assert_eq!(found(asked(ObjectSelection::default()), FREED, MOVES), only(Check::FreedCordoned));
 }
 
+/// `c-9` leaves n1 by itself; its Job makes it again, which needs room elsewhere.
 #[test]
-fn f51_terminating_pods_do_not_block_their_node() {
+fn f51_terminating_pods_do_not_block_their_node_but_their_replacements_need_room() {
     let gone = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    assert_eq!(found(world().pod("t/c-9 n1 1 c", &gone), FREED, MOVES), none());
+    let with_room = |world: World, room: &str| {
+        let (snapshot, request) = (world.cluster.build(), world.request);
+        let mut plan = super::plan(&snapshot, &request, FREED, MOVES);
+        let (pod, node) = (pod(&snapshot, "c-9"), super::node(&snapshot, room));
+        plan.reserved.push(Reserved { pod, node, replaces: true });
+        super::codes(&super::check_plan(&snapshot, &request, &plan))
+    };
+    let world = |cards: u32| world().pod(&format!("t/c-9 n1 {cards} c"), &gone);
+    assert_eq!(found(world(1), FREED, MOVES), only(Check::ReplacementWithoutRoom));
+    assert_eq!(with_room(world(1), "n2"), none());
+    assert_eq!(with_room(world(1), "n1"), only(Check::RoomOnFreedNode));
+    let both = BTreeSet::from([Check::RoomTaken, Check::RefusedInTheEnd]);
+    assert_eq!(with_room(world(3), "n2"), both, "a-0 takes two of four cards");
+}
+
+#[test]
+fn a_replacement_that_is_there_already_needs_no_room() {
+    let leaving = |kind: &str| {
+        let owner = json!([{"apiVersion": "apps/v1", "kind": kind, "name": "c", "controller": true}]);
+        let gone =
+            json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": owner}});
+        world().pod("t/c-9 n1 1 c", &gone)
+    };
+    assert_eq!(found(leaving("StatefulSet"), FREED, MOVES), only(Check::ReplacementWithoutRoom));
+    assert_eq!(found(leaving("ReplicaSet"), FREED, MOVES), none());
+    let set = |replicas: usize| {
+        leaving("StatefulSet").yaml(&format!(
+            "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{namespace: t, name: c}}, \
+             spec: {{replicas: {replicas}}}}}"
+        ))
+    };
+    assert_eq!(found(set(1), FREED, MOVES), only(Check::ReplacementWithoutRoom));
+    assert_eq!(found(set(0), FREED, MOVES), none(), "it was taken away for good");
+}
+
+#[test]
+fn a_node_that_is_a_candidate_for_removal_may_be_emptied_and_receives_nothing() {
+    let taint = json!({"spec": {"taints": [
+        {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1", "effect": "PreferNoSchedule"}]}});
+    assert_eq!(found(world().patch("Node", "n1", &taint), FREED, MOVES), none());
+    assert_eq!(found(world().patch("Node", "n2", &taint), FREED, MOVES), only(Check::ReceiverLeaving));
 }
 
 fn owned_by(kind: &str, world: World) -> World {
