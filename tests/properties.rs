@@ -6,9 +6,10 @@
 mod support;
 
 use kubectl_repack::plan::types::Plan;
-use kubectl_repack::plan::{Request, make};
+use kubectl_repack::plan::{Planned, Request, make};
 use kubectl_repack::snapshot::Snapshot;
 use kubectl_repack::verify::check_plan;
+use serde_json::{Value, json};
 use support::apply::apply;
 use support::brute;
 use support::generator::{self, CARD, Knobs};
@@ -73,12 +74,23 @@ fn told(snapshot: &Snapshot, plan: &Plan) -> Vec<String> {
 fn every_plan_passes_the_verifier() {
     let mut freed = 0;
     let mut faults = Vec::new();
-    for knobs in [Knobs::tiny(6), Knobs::mixed(12), Knobs::mixed(30), Knobs::plain(16)] {
+    let waiting = |knobs: Knobs| Knobs { waiting: 25, terminating: 10, ..knobs };
+    let all = [
+        Knobs::tiny(6),
+        Knobs::mixed(12),
+        Knobs::mixed(30),
+        Knobs::plain(16),
+        waiting(Knobs::mixed(12)),
+        waiting(Knobs::plain(16)),
+    ];
+    let mut rooms = 0;
+    for knobs in all {
         for seed in 0..SEEDS {
             let snapshot = generator::snapshot(seed, &knobs);
             for (name, request) in requests() {
                 let plan = planned(&snapshot, &request);
                 freed += plan.freed.len();
+                rooms += if plan.is_empty() { 0 } else { plan.reserved.len() };
                 for line in lines(&snapshot, &request, &plan) {
                     faults.push(format!("seed {seed}, {} nodes, {name}: {line}", knobs.nodes));
                 }
@@ -86,7 +98,46 @@ fn every_plan_passes_the_verifier() {
         }
     }
     assert!(faults.is_empty(), "{} faults, {:#?}", faults.len(), &faults[..faults.len().min(40)]);
+    assert!(rooms > 1_000, "too few pods come: {rooms} rooms");
     assert!(freed > 1_000, "the clusters are too hard to say anything: {freed} nodes freed");
+}
+
+/// A gang that needs one hole more than there are, of one to three cards.
+fn gang_that_just_does_not_fit(snapshot: &Snapshot, cards: i64) -> Vec<Value> {
+    let card = snapshot.resource_named(CARD).unwrap();
+    let holes = snapshot.nodes.iter().zip(&snapshot.pods_on).map(|(node, pods)| {
+        let used: i64 = pods.iter().map(|&pod| snapshot.charged(pod, card)).sum();
+        (node.allocatable[card.at()] - used).div_euclid(cards)
+    });
+    let count = holes.sum::<i64>() + 1;
+    let pod = |at| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "team-a", "name": format!("gang-{at}"),
+            "uid": format!("gang-{at}"), "annotations": {"scheduling.k8s.io/group-name": "gang"}},
+            "spec": {"schedulerName": "volcano", "containers": [{"name": "main",
+                "resources": {"requests": {CARD: cards.to_string()}}}]},
+            "status": {"phase": "Pending"}})
+    };
+    let group = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+        "metadata": {"namespace": "team-a", "name": "gang", "uid": "gang"}, "spec": {"minMember": count}});
+    (0..count).map(pod).chain([group]).collect()
+}
+
+#[test]
+fn a_gang_that_just_does_not_fit_keeps_its_room_on_receivers() {
+    let (mut beside, mut less) = (0, 0);
+    for seed in 0..SEEDS {
+        for cards in 1..=3 {
+            let mut objects = generator::objects(seed, &Knobs::plain(12));
+            let alone = generator::model(&objects);
+            objects.extend(gang_that_just_does_not_fit(&alone, cards));
+            let snapshot = generator::model(&objects);
+            let Planned { plan, report } = make(&snapshot, &open()).unwrap();
+            assert_eq!(lines(&snapshot, &open(), &plan), [""; 0], "seed {seed}, {cards} cards");
+            beside += report.takers.iter().filter(|taker| !taker.receivers.is_empty()).count();
+            less += usize::from(plan.freed.len() < planned(&alone, &open()).freed.len());
+        }
+    }
+    assert!(beside >= 10 && less >= 10, "takers beside a plan {beside}, smaller plans {less}");
 }
 
 #[test]

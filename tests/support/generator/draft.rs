@@ -98,6 +98,8 @@ pub enum PodState {
     /// Bound, containers not started.
     Starting,
     Terminating,
+    /// Not bound.
+    Waiting,
     Succeeded,
     Failed,
 }
@@ -142,7 +144,7 @@ impl Draft {
     pub fn holding(&self) -> impl Iterator<Item = (&PodDraft, &Shape)> {
         self.pods
             .iter()
-            .filter(|p| !matches!(p.state, PodState::Succeeded | PodState::Failed))
+            .filter(|p| !matches!(p.state, PodState::Succeeded | PodState::Failed | PodState::Waiting))
             .map(|p| (p, self.shape(p)))
     }
 

@@ -240,13 +240,15 @@ fn pod(draft: &Draft, pod: &PodDraft, at: usize) -> Value {
         meta["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
     }
     let phase = match pod.state {
-        PodState::Starting => "Pending",
+        PodState::Starting | PodState::Waiting => "Pending",
         PodState::Succeeded => "Succeeded",
         PodState::Failed => "Failed",
         PodState::Running | PodState::Terminating => "Running",
     };
     let mut spec = spec(&task.shape, workload.scheduler);
-    spec["nodeName"] = json!(draft.nodes[pod.node].name);
+    if pod.state != PodState::Waiting {
+        spec["nodeName"] = json!(draft.nodes[pod.node].name);
+    }
     let ready = if phase == "Running" { "True" } else { "False" };
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": marked(meta, pod.mark), "spec": spec,
         "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]}})

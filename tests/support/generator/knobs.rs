@@ -49,6 +49,8 @@ pub struct Knobs {
     pub budgets: u32,
     /// Pods that are terminating.
     pub terminating: u32,
+    /// Workloads some of whose pods wait for a node. None unless asked for.
+    pub waiting: u32,
     /// Finished pods beside a workload's own.
     pub finished: u32,
     /// Pods that are bound and not started.
@@ -88,6 +90,7 @@ impl Knobs {
             managed: 0,
             budgets: 0,
             terminating: 0,
+            waiting: 0,
             finished: 0,
             starting: 0,
             cordoned: 0,
@@ -141,6 +144,7 @@ impl Knobs {
             managed: 3,
             budgets: 15,
             terminating: 4,
+            waiting: 0,
             finished: 6,
             starting: 4,
             cordoned: 6,

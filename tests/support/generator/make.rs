@@ -18,6 +18,7 @@ pub fn draft(seed: u64, knobs: &Knobs) -> Draft {
     fill(&mut draft, &mut Rng::new(seed, "workloads"), knobs);
     end_some(&mut draft, &mut Rng::new(seed, "ended"), knobs);
     age(&mut draft, &mut Rng::new(seed, "states"), knobs);
+    wait(&mut draft, &mut Rng::new(seed, "waiting"), knobs);
     mark(&mut draft, &mut Rng::new(seed, "marks"), knobs);
     budgets(&mut draft, &mut Rng::new(seed, "budgets"), knobs);
     draft
@@ -241,6 +242,35 @@ fn age(draft: &mut Draft, rng: &mut Rng, knobs: &Knobs) {
         node.cordoned = rng.chance(knobs.cordoned);
         node.ready = !rng.chance(knobs.not_ready);
         node.leaving = rng.chance(knobs.leaving);
+    }
+}
+
+/// Some pods of a workload lost their nodes, or more pods were asked for than find room.
+fn wait(draft: &mut Draft, rng: &mut Rng, knobs: &Knobs) {
+    for at in 0..draft.workloads.len() {
+        let workload = &draft.workloads[at];
+        if workload.ended || workload.kind == Kind::DaemonSet || !rng.chance(knobs.waiting) {
+            continue;
+        }
+        let lost = *rng.pick(&[0, 50, 100]);
+        let running = |p: &&mut PodDraft| p.workload == at && p.state == PodState::Running;
+        for pod in draft.pods.iter_mut().filter(running) {
+            if rng.chance(lost) {
+                pod.state = PodState::Waiting;
+            }
+        }
+        if let Some(first) = draft.pods.iter().find(|p| p.workload == at && p.ordinal < 20).cloned() {
+            let most = *rng.pick(&[0, 4, 12, 40]);
+            let more = (0..rng.between(0, most)).map(|n| PodDraft {
+                ordinal: n + 100,
+                state: PodState::Waiting,
+                ..first.clone()
+            });
+            draft.pods.extend(more);
+        }
+        if rng.chance(60) {
+            draft.workloads[at].min_member = draft.pods.iter().filter(|p| p.workload == at).count();
+        }
     }
 }
 
