@@ -64,7 +64,8 @@ impl Quantity {
         if negative {
             value = -value;
         }
-        if (value / NANO).unsigned_abs() > i64::MAX.unsigned_abs().into() {
+        // Rounded up, as amounts are compared: a fraction above the largest number has no whole units either.
+        if value.unsigned_abs().div_ceil(NANO.unsigned_abs()) > i64::MAX.unsigned_abs().into() {
             return Err(QuantityError::Overflow);
         }
         Ok(Self(value))
@@ -250,7 +251,14 @@ mod tests {
         for text in ["", "m", "1 ", "1.2.3", "0x10", "1Kib", "1mi", "e3", "1e", "--1", "NaN"] {
             assert_eq!(Quantity::parse(text), Err(QuantityError::Syntax), "{text}");
         }
-        for text in ["99999999999999999999", "1e19", "16Ei", "10E1000"] {
+        for text in [
+            "99999999999999999999",
+            "1e19",
+            "16Ei",
+            "10E1000",
+            "9223372036854775807.1",
+            "-9223372036854775807.1",
+        ] {
             assert_eq!(Quantity::parse(text), Err(QuantityError::Overflow), "{text}");
         }
     }
