@@ -9,7 +9,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use super::exit::Exit;
-use super::output::Out;
+use super::output::{Out, printable};
 use crate::api::FieldError;
 
 /// What went wrong, as far as the exit code is concerned.
@@ -57,7 +57,7 @@ impl CliError {
             }
         }
         if !lines.is_empty() {
-            error.cause = Some(anyhow::anyhow!(lines.join("\n  and ")));
+            error.cause = Some(anyhow::anyhow!(lines.join(NEXT_FAULT)));
         }
         error
     }
@@ -97,16 +97,22 @@ impl CliError {
     }
 }
 
+/// Between the faults of a document, which stand in lines of their own.
+const NEXT_FAULT: &str = "\n  and ";
+
 /// One line: the attempt, then each cause after a colon. A cause that repeats the end of the line is left out.
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = self.attempt.clone();
         if let Some(cause) = &self.cause {
             for cause in cause.chain() {
+                // What a file says can not begin a line of its own.
                 let cause = cause.to_string();
+                let parts: Vec<String> = cause.trim_end().split(NEXT_FAULT).map(printable).collect();
+                let cause = parts.join(NEXT_FAULT);
                 if !cause.is_empty() && !line.ends_with(&cause) {
                     line.push_str(": ");
-                    line.push_str(cause.trim_end());
+                    line.push_str(&cause);
                 }
             }
         }

@@ -6,6 +6,7 @@ use super::error::CliError;
 use super::options::PlanOptions;
 use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
+use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
 use crate::fragmentation::resources_in_use;
 use crate::plan::kept::Kept;
@@ -71,9 +72,8 @@ fn only_resource(snapshot: &Snapshot) -> Result<String, CliError> {
         [] => {
             let provided = snapshot.extended_resources();
             let Some(first) = provided.first() else {
-                return Err(CliError::failure(
-                    "no node provides an extended resource, and no pod requests one",
-                ));
+                let sentence = "no node provides an extended resource, and no pod requests one";
+                return Err(CliError::failure(sentence).hint(HOW_TO_SAVE));
             };
             Ok(snapshot.resource_name(*first).to_owned())
         }

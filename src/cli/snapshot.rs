@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 
 use super::args::snapshot::SnapshotArgs;
 use super::error::CliError;
-use super::output::{Out, printable};
+use super::output::Out;
 use super::source;
 use crate::snapshot::write::SnapshotWriter;
 
@@ -32,13 +32,13 @@ pub fn run(args: &SnapshotArgs, out: &mut Out) -> Result<(), CliError> {
         out.data(&String::from_utf8_lossy(&text));
     } else {
         store(&args.output, &text).map_err(failed)?;
-        out.status(format!("Wrote {} objects to {}.", stats.objects, printable(&shown)));
+        out.status(format!("Wrote {} objects to {shown}.", stats.objects));
     }
     for (kind, count) in &stats.skipped {
-        out.status(format!("Left out: {count} {} (no rule reads this kind).", printable(kind)));
+        out.status(format!("Left out: {count} {kind} (no rule reads this kind)."));
     }
     for missing in &stats.left_out {
-        out.status(format!("Left out: {} ({}).", printable(&missing.kind), printable(&missing.reason)));
+        out.status(format!("Left out: {} ({}).", missing.kind, missing.reason));
     }
     Ok(())
 }

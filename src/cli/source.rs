@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::args::groups::SourceArgs;
 use super::error::CliError;
-use super::output::{Out, printable};
+use super::output::Out;
 use crate::snapshot::read::{InputError, ReadStats, folder_entries, read_all};
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
 /// How a file of a cluster is made that reading it can follow. The same line stands in the README; a transcript test compares them.
-const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,jobs.batch.volcano.sh,\
+pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,jobs.batch.volcano.sh,\
                            replicasets,statefulsets,pdb -A -o json > cluster.json";
 
 /// Reads everything the command line names into one snapshot, and says on standard error how old it is and what it
@@ -92,20 +92,16 @@ pub(super) fn open<T>(
 /// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.
 fn tell(stats: &ReadStats, out: &mut Out) {
     if let Some(taken_at) = &stats.taken_at {
-        out.status(format!("Cluster state of {}.", printable(taken_at)));
+        out.status(format!("Cluster state of {taken_at}."));
     }
     for missing in &stats.left_out {
         let count = missing.count.map_or_else(|| "all".to_owned(), |count| count.to_string());
-        out.warning(format!(
-            "not in this file: {count} {} ({}).",
-            printable(&missing.kind),
-            printable(&missing.reason)
-        ));
+        out.warning(format!("not in this file: {count} {} ({}).", missing.kind, missing.reason));
     }
     out.detail(format!("Read {} objects, {} bytes.", stats.objects, stats.bytes));
     if !stats.skipped.is_empty() {
         let kinds: Vec<String> =
-            stats.skipped.iter().map(|(kind, count)| format!("{count} {}", printable(kind))).collect();
+            stats.skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         out.detail(format!("Skipped what no rule reads: {}.", kinds.join(", ")));
     }
 }

@@ -156,11 +156,11 @@ impl Kept {
                 format!("the replacement of terminating pod {pod} gets its room there first")
             }
             Self::GroupBudget { would_be, limit } => {
-                format!("would make {would_be} PodGroups of {limit} allowed")
+                format!("would touch {would_be} PodGroups in all, {limit} allowed")
             }
             Self::ResourceBudget { resource, would_be, limit } => {
                 let name = snapshot.resource_name(*resource);
-                format!("would make {would_be} moved {name} of {limit} allowed")
+                format!("would move {would_be} {name} in all, {limit} allowed")
             }
             Self::RetryBudget { pod, would_be, limit } => {
                 let pod = snapshot.pod_key(*pod);

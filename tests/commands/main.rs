@@ -37,7 +37,9 @@ fn planned(snapshot: &Path) -> Value {
 fn every_command_prints_what_its_transcript_says() {
     golden::check("transcripts", |path, text| {
         if text.starts_with("# ") {
-            Ok(transcript::rewritten(text))
+            let found = transcript::rewritten(text);
+            assert!(!found.contains(|c: char| c.is_control() && c != '\n'), "{}", path.display());
+            Ok(found)
         } else {
             Err(format!("{} does not start with what it shows", path.display()))
         }

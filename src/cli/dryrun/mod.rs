@@ -1,7 +1,7 @@
 //! `kubectl repack dryrun`: the plan, without moving anything.
 //!
-//! Every text starts with `DryRun`. Where nothing can move, the first line says what holds most cards and which flag
-//! lifts it.
+//! Every text starts with `DryRun`. Where nothing is moved, the second line says what stands in the way first and which
+//! flag lifts it.
 //!
 //! May import: cli, api, snapshot, plan
 

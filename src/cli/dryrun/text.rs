@@ -9,9 +9,10 @@ use crate::api::{RepackRunStatus, one_decimal};
 use crate::cli::args::groups::Format;
 use crate::cli::error::CliError;
 use crate::cli::options::{Glyphs, View};
-use crate::cli::output::Table;
 use crate::cli::output::picture::{Drawing, Letters};
+use crate::cli::output::{Table, printable, printable_lines};
 use crate::cli::planning;
+use crate::plan::kept::Kept;
 use crate::plan::outcome::Conclusion;
 use crate::plan::{Move, Planned};
 use crate::snapshot::Snapshot;
@@ -27,10 +28,8 @@ pub fn plan(
     view: &View,
 ) -> Result<String, CliError> {
     let wide = view.format == Format::Wide;
-    let mut text = format!("DryRun: {}\n", status.message);
-    if planned.report.conclusion != Conclusion::Recommended {
-        text.push_str(&main_obstacle(planned));
-    }
+    let mut text = format!("DryRun: {}\n", printable(&status.message));
+    text.push_str(&printable_lines(&main_obstacle(snapshot, planned)));
     text.push_str(&totals(planned, status));
     if view.summary {
         return Ok(text);
@@ -51,16 +50,47 @@ pub fn plan(
     Ok(text)
 }
 
-/// The one reason that holds most cards, and what lifts it.
-fn main_obstacle(planned: &Planned) -> String {
-    let Some(first) = planned.report.unmovable.first() else { return String::new() };
-    let mut text =
-        format!("{} holds {} in {}", first.code, counted(first.cards, "card"), counted(first.pods, "pod"));
-    if !first.remedy.is_empty() {
-        let _ = write!(text, "; what would help: {}", first.remedy);
+/// What stands in the way first, and what lifts it: the threshold where the best plan misses only that, else what keeps
+/// most nodes. Of pods that may not move, the reason that holds most cards.
+fn main_obstacle(snapshot: &Snapshot, planned: &Planned) -> String {
+    let report = &planned.report;
+    let Conclusion::Insufficient { best } = report.conclusion else { return String::new() };
+    if best > 0 {
+        let percent = best * 100 / report.before.providing.max(1);
+        let asked = report.min_improvement_percent;
+        return format!(
+            "the threshold of {asked} % is missed; what would help: --min-improvement {percent}\n"
+        );
     }
-    text.push('\n');
-    text
+    // What was left out on purpose is in nobody's way, unless everything was.
+    let counts = kept_counts(planned);
+    let asked = |why: &Kept| *why != Kept::OutOfScope || counts.len() == 1;
+    let most = counts.iter().filter(|(_, (_, why))| asked(why)).max_by_key(|(_, (nodes, _))| *nodes);
+    let Some((&code, (nodes, why))) = most else { return String::new() };
+    let help = match why {
+        Kept::UnmovablePod { .. } => {
+            let Some(first) = report.unmovable.first() else { return String::new() };
+            let (cards, pods) = (counted(first.cards, "card"), counted(first.pods, "pod"));
+            return helped(&format!("{} holds {cards} in {pods}", first.code), &first.remedy);
+        }
+        Kept::GroupBudget { .. } => "a larger --max-podgroups",
+        Kept::ResourceBudget { .. } => "a larger --max-cards",
+        Kept::OutOfScope => "--include-nodes or --include-node",
+        Kept::Cordoned => "--include-node",
+        _ => "",
+    };
+    let obstacle = format!("{code} keeps {}", counted(*nodes, "node"));
+    match report.kept.iter().find(|kept| kept.why.code() == code).filter(|_| help.is_empty()) {
+        Some(one) => {
+            let name = snapshot.node_name(one.node);
+            format!("{obstacle}; for one of them see: kubectl repack explain node {name}\n")
+        }
+        None => helped(&obstacle, help),
+    }
+}
+
+fn helped(obstacle: &str, help: &str) -> String {
+    if help.is_empty() { format!("{obstacle}\n") } else { format!("{obstacle}; what would help: {help}\n") }
 }
 
 /// Rate, bound, disruption and id in two lines.
@@ -143,13 +173,18 @@ const fn note(m: &Move) -> &'static str {
     }
 }
 
-/// Counts of nodes that stay, per reason.
-fn kept(planned: &Planned) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+/// Counts of nodes that stay, per reason, and one of each.
+fn kept_counts(planned: &Planned) -> BTreeMap<&'static str, (i64, &Kept)> {
+    let mut counts: BTreeMap<&str, (i64, &Kept)> = BTreeMap::new();
     for node in &planned.report.kept {
-        *counts.entry(node.why.code()).or_default() += 1;
+        counts.entry(node.why.code()).or_insert((0, &node.why)).0 += 1;
     }
-    let parts: Vec<String> = counts.iter().map(|(code, n)| format!("{code}({n})")).collect();
+    counts
+}
+
+fn kept(planned: &Planned) -> String {
+    let parts: Vec<String> =
+        kept_counts(planned).iter().map(|(code, (nodes, _))| format!("{code}({nodes})")).collect();
     parts.join(", ")
 }
 

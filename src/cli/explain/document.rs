@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::api::API_VERSION;
 use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
+use crate::plan::reason::Reason;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
@@ -102,6 +103,15 @@ const fn explanation(node: Option<NodeAnswer>, pods: Vec<PodAnswer>) -> Explanat
     Explanation { api_version: API_VERSION, kind: "Explanation", node, pods }
 }
 
+/// What lifts a reason for all its pods: a flag that replaces a list names what is enabled already, too.
+fn remedy(snapshot: &Snapshot, explainer: &Explainer<'_>, why: &Reason) -> String {
+    let unmovable = &explainer.planned().report.unmovable;
+    match unmovable.iter().find(|held| held.code == why.code.as_str()) {
+        Some(held) => held.remedy.clone(),
+        None => why.remedy(snapshot).unwrap_or_default(),
+    }
+}
+
 fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplanation) -> PodAnswer {
     let pod = snapshot.pod(found.pod);
     let names =
@@ -121,7 +131,7 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
             Answer::MayNotMove(why) => (
                 why.code.as_str(),
                 format!("{MAY_NOT_MOVE}it {}", why.sentence(snapshot)),
-                why.remedy(snapshot).unwrap_or_default(),
+                remedy(snapshot, explainer, why),
                 names(&found.accepting),
                 &found.refusals,
             ),

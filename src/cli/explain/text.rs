@@ -8,6 +8,7 @@ use super::document::{Explanation, MAY_NOT_MOVE, PodAnswer};
 use crate::cli::args::groups::Format;
 use crate::cli::options::View;
 use crate::cli::output::picture::{Drawing, Letters};
+use crate::cli::output::printable_lines;
 use crate::cli::planning;
 use crate::plan::explain::Explainer;
 use crate::snapshot::Snapshot;
@@ -40,7 +41,7 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
         }
         about(&mut text, pod, wide);
     }
-    text
+    printable_lines(&text)
 }
 
 fn about(text: &mut String, pod: &PodAnswer, wide: bool) {

@@ -87,7 +87,7 @@ impl Out {
     /// A sentence about what was done or found; not with `--quiet`.
     pub fn status(&mut self, sentence: impl Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.say(&format!("{sentence}\n"));
+            self.say(&format!("{}\n", printable(&sentence.to_string())));
         }
     }
 
@@ -101,23 +101,24 @@ impl Out {
     /// What was read and how long it took; only with `--verbose`.
     pub fn detail(&mut self, sentence: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
-            self.say(&format!("{sentence}\n"));
+            self.say(&format!("{}\n", printable(&sentence.to_string())));
         }
     }
 
     /// Something a person should know although the command goes on.
     pub fn warning(&mut self, sentence: impl Display) {
+        let sentence = printable(&sentence.to_string());
         self.say(&format!("{WARNING}Warning:{WARNING:#} {sentence}\n"));
     }
 
     /// Why the command failed; [`CliError::report`](super::error::CliError::report) is its only caller.
     pub(super) fn error(&mut self, sentence: &str) {
-        self.say(&format!("{ERROR}error:{ERROR:#} {sentence}\n"));
+        self.say(&format!("{ERROR}error:{ERROR:#} {}\n", printable_lines(sentence)));
     }
 
     /// A hint that belongs to an error and is printed even with `--quiet`.
     pub(super) fn error_hint(&mut self, hint: &str) {
-        self.say(&format!("{HINT}hint:{HINT:#} {hint}\n"));
+        self.say(&format!("{HINT}hint:{HINT:#} {}\n", printable(hint)));
     }
 
     /// Text that is laid out already, for standard error.
@@ -140,7 +141,13 @@ impl Out {
     }
 }
 
-/// Control characters of foreign text (names from a file) would reach the terminal; each becomes `?`.
+/// Several lines of [`printable`] text.
+pub(super) fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Control characters of foreign text (names from a file) would reach the terminal; each becomes `?`. The door does it
+/// for everything on standard error, tables and texts do it for themselves.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
