@@ -30,7 +30,8 @@ pub use run::{
 pub use selector::{LabelSelector, Operator, Requirement, SelectorSyntaxError};
 pub use status::{
     Disruption, EvictionPhase, EvictionState, MovedPod, Owner, PlacementPhase, PlacementState, Plan,
-    PlanMove, PlanSummary, Relocation, RepackRunStatus, ResolvedScope, RunResult, TakenNode, UnmovableCount,
+    PlanMove, PlanSummary, Relocation, RepackRunStatus, ReservedRoom, ResolvedScope, RunResult, TakenNode,
+    Taker, UnmovableCount,
 };
 pub use suggest::nearest;
 pub use validate::FieldError;

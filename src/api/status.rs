@@ -56,6 +56,52 @@ pub struct Plan {
     /// Nodes that hold none of the resource afterwards, sorted.
     #[serde(default)]
     pub freed_nodes: Vec<String>,
+    /// Waves in which disruption budgets let the pods go; the next begins when the replacements of the last are Ready.
+    /// 1 when no budget makes anybody wait, 0 when nothing moves.
+    #[serde(default)]
+    pub waves: i64,
+    /// Room that pods of the resource get first, by namespace and name.
+    #[serde(default)]
+    pub reserved: Vec<ReservedRoom>,
+    /// Waiting gangs that fit only once the victims have left, in the order in which they are tried.
+    #[serde(default)]
+    pub takers: Vec<Taker>,
+}
+
+/// Room for a pod that waits, or for one that will replace a terminating pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReservedRoom {
+    /// Namespace of the pod.
+    pub namespace: String,
+    /// The waiting pod, or the terminating one.
+    pub name: String,
+    /// Where the room is kept. The scheduler may choose another node.
+    pub node: String,
+    /// Cards of the pod that comes.
+    pub cards: i64,
+    /// True when the pod is terminating and its controller will make another; written only then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terminating: bool,
+}
+
+/// A waiting gang, or a waiting pod without a group, that fits once the victims have left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taker {
+    /// Its namespace.
+    pub namespace: String,
+    /// The group; absent for a pod without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pod_group_name: String,
+    /// The pod, where it has no group.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pod_name: String,
+    /// Pods that wait.
+    pub pod_count: i64,
+    /// Planned receivers that it could use: they are enough for both. Sorted.
+    #[serde(default)]
+    pub receivers: Vec<String>,
 }
 
 /// The plan in numbers.
@@ -178,6 +224,13 @@ pub struct MovedPod {
     /// True when its controller takes it down along with an evicted pod; written only then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascade: bool,
+    /// True when its replacement passes only once the pod is gone, so that a gate holds it until then; written only
+    /// then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gated: bool,
+    /// In which wave it goes, from 1; written only when there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave: Option<i64>,
 }
 
 /// What Execute achieved, measured afterwards.

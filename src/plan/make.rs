@@ -13,7 +13,7 @@ use super::problem::{Problem, Role};
 use super::request::Request;
 use super::setup::{Start, start};
 use super::takers;
-use super::types::{Move, Plan};
+use super::types::Plan;
 
 /// Plans: which nodes to empty and where everything on them goes, and why the rest stays.
 ///
@@ -44,7 +44,11 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         best = Plan::empty(resource);
         taking.clear();
     }
-    let plan = Plan { reserved: reserved.into_iter().chain(best.reserved).collect(), ..best };
+    let plan = Plan {
+        waves: problem.facts.waves(snapshot, &best.moves),
+        reserved: reserved.into_iter().chain(best.reserved).collect(),
+        ..best
+    };
     let report = Report {
         before,
         conclusion,
@@ -54,7 +58,6 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         kept: kept(&problem, &plan, conclusion, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,
-        waves: waves(&problem, &plan),
         held: held(&problem),
         takers: taking,
         warnings: warnings(&problem),
@@ -75,22 +78,6 @@ fn unmovable(problem: &Problem<'_>, request: &Request) -> Vec<Unmovable> {
         cards: held.cards,
     });
     unmovable.collect()
-}
-
-/// One step per eviction, with the pods that go along.
-fn waves(problem: &Problem<'_>, plan: &Plan) -> Vec<usize> {
-    let units = &problem.facts.units;
-    let evicted: Vec<&Move> = plan.moves.iter().filter(|m| !m.cascade).collect();
-    let steps: Vec<&[PodIdx]> = evicted.iter().map(|m| units.members(m.pod)).collect();
-    let waves = problem.facts.forecast.waves(problem.snapshot, &steps);
-    let wave_of = |m: &Move| {
-        let step = steps.iter().position(|step| step.contains(&m.pod));
-        step.and_then(|step| waves.get(step)).copied().unwrap_or(0)
-    };
-    if waves.iter().all(|&wave| wave == 0) {
-        return vec![0; plan.moves.len()];
-    }
-    plan.moves.iter().map(wave_of).collect()
 }
 
 fn held(problem: &Problem<'_>) -> Vec<PodIdx> {

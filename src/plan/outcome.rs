@@ -84,9 +84,6 @@ pub struct Report {
     pub min_improvement_percent: i64,
     /// Pods of the resource that may not move, by index.
     pub held: Vec<PodIdx>,
-    /// Wave of each move, in the order of the plan's moves: disruption budgets let the next wave begin when the
-    /// replacements of the last are Ready. All zero when no budget makes anybody wait.
-    pub waves: Vec<usize>,
     /// Waiting gangs that fit only once the victims have left, in the order in which they are tried.
     pub takers: Vec<Taker>,
     /// Things worth saying that are neither error nor reason.

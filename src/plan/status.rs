@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 
 use crate::api::{
     Condition, ConditionStatus, ConditionType, Disruption, ExactRate, MovedPod, Owner, Plan as ApiPlan,
-    PlanMove, PlanSummary, Reason, RepackRunStatus, ResolvedScope, UnmovableCount,
+    PlanMove, PlanSummary, Reason, RepackRunStatus, ReservedRoom, ResolvedScope, Taker, UnmovableCount,
 };
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::GroupIdx;
 
 use super::outcome::{Conclusion, Planned, plan_id};
-use super::types::Move;
+use super::takers;
+use super::types::{Move, Plan, Reserved};
 
 /// How many reasons the summary lists.
 const TOP_REASONS: usize = 5;
@@ -59,22 +60,73 @@ pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
         },
         moves: api_moves(snapshot, planned),
         freed_nodes,
+        waves: count(plan.wave_count()),
+        reserved: reserved(snapshot, plan),
+        takers: report.takers.iter().map(|taker| api_taker(snapshot, taker)).collect(),
+    }
+}
+
+/// Rooms of pods of the resource, by namespace and name.
+fn reserved(snapshot: &Snapshot, plan: &Plan) -> Vec<ReservedRoom> {
+    rooms_of_cards(snapshot, plan)
+        .map(|(room, cards)| ReservedRoom {
+            namespace: snapshot.namespace_name(snapshot.pod(room.pod).namespace).to_owned(),
+            name: snapshot.pod_name(room.pod).to_owned(),
+            node: snapshot.node_name(room.node).to_owned(),
+            cards,
+            terminating: room.replaces,
+        })
+        .collect()
+}
+
+/// Rooms of pods that ask for the resource and how much of it, by namespace and name of the pod.
+pub fn rooms_of_cards<'a>(
+    snapshot: &'a Snapshot,
+    plan: &'a Plan,
+) -> impl Iterator<Item = (&'a Reserved, i64)> {
+    let cards = |room: &Reserved| {
+        let pod = snapshot.pod(room.pod);
+        let spec = if room.replaces { pod.replacement_spec() } else { pod.spec };
+        snapshot.requests(snapshot.spec(spec).requests).get(plan.resource)
+    };
+    let mut rooms: Vec<(&Reserved, i64)> =
+        plan.reserved.iter().map(|room| (room, cards(room))).filter(|(_, cards)| *cards > 0).collect();
+    rooms.sort_by_key(|(room, _)| room.pod);
+    rooms.into_iter()
+}
+
+fn api_taker(snapshot: &Snapshot, taker: &takers::Taker) -> Taker {
+    let first = taker.pods.first().map(|&pod| (pod, snapshot.pod(pod)));
+    let group = first.and_then(|(_, pod)| pod.group).map(|group| &snapshot.groups[group.at()]);
+    let name = first.map(|(pod, _)| snapshot.pod_name(pod)).unwrap_or_default();
+    Taker {
+        namespace: first
+            .map(|(_, pod)| snapshot.namespace_name(pod.namespace))
+            .unwrap_or_default()
+            .to_owned(),
+        pod_group_name: group.map(|group| snapshot.text(group.name)).unwrap_or_default().to_owned(),
+        pod_name: if group.is_none() { name.to_owned() } else { String::new() },
+        pod_count: count(taker.pods.len()),
+        receivers: taker.receivers.iter().map(|&node| snapshot.node_name(node).to_owned()).collect(),
     }
 }
 
 /// Moves by group, groups by namespace and name, pods by name.
 fn api_moves(snapshot: &Snapshot, planned: &Planned) -> Vec<PlanMove> {
-    let mut by_group: BTreeMap<GroupIdx, Vec<&Move>> = BTreeMap::new();
-    for m in &planned.plan.moves {
+    let plan = &planned.plan;
+    let several = plan.wave_count() > 1;
+    let mut by_group: BTreeMap<GroupIdx, Vec<(&Move, Option<i64>)>> = BTreeMap::new();
+    for (at, m) in plan.moves.iter().enumerate() {
         if let Some(group) = snapshot.pod(m.pod).group {
-            by_group.entry(group).or_default().push(m);
+            let wave = plan.waves.get(at).filter(|_| several).map(|&wave| count(wave + 1));
+            by_group.entry(group).or_default().push((m, wave));
         }
     }
     by_group
         .into_iter()
         .map(|(group, mut moves)| {
-            moves.sort_by_key(|m| m.pod);
-            let cards = |m: &Move| snapshot.charged(m.pod, planned.plan.resource);
+            moves.sort_by_key(|(m, _)| m.pod);
+            let cards = |m: &Move| snapshot.charged(m.pod, plan.resource);
             let facts = &snapshot.groups[group.at()];
             PlanMove {
                 namespace: snapshot.namespace_name(facts.namespace).to_owned(),
@@ -87,15 +139,17 @@ fn api_moves(snapshot: &Snapshot, planned: &Planned) -> Vec<PlanMove> {
                         name: snapshot.text(owner.name).to_owned(),
                     }
                 }),
-                cards: moves.iter().map(|m| cards(m)).sum(),
+                cards: moves.iter().map(|(m, _)| cards(m)).sum(),
                 pods: moves
                     .iter()
-                    .map(|m| MovedPod {
+                    .map(|&(m, wave)| MovedPod {
                         name: snapshot.pod_name(m.pod).to_owned(),
                         from_node: snapshot.node_name(m.from).to_owned(),
                         to_node: snapshot.node_name(m.to).to_owned(),
                         cards: cards(m),
                         cascade: m.cascade,
+                        gated: m.gated,
+                        wave,
                     })
                     .collect(),
             }

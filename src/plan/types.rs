@@ -96,6 +96,9 @@ pub struct Plan {
     pub moves: Vec<Move>,
     /// What it costs.
     pub disruption: Dimensions,
+    /// The wave of each move, from 0: disruption budgets let the next wave begin when the replacements of the last are
+    /// Ready. Empty where nobody has worked them out.
+    pub waves: Vec<usize>,
     /// Room that no move may take: of waiting pods, then of pods that will replace terminating ones.
     pub reserved: Vec<Reserved>,
 }
@@ -114,8 +117,14 @@ impl Plan {
                 moved_cards: 0,
                 moved_pods: 0,
             },
+            waves: Vec::new(),
             reserved: Vec::new(),
         }
+    }
+
+    /// How many waves there are; 0 for a plan that moves nothing.
+    pub fn wave_count(&self) -> usize {
+        self.waves.iter().max().map_or(usize::from(!self.moves.is_empty()), |last| last + 1)
     }
 
     /// True when nothing moves.

@@ -143,6 +143,8 @@ checks! {
     BudgetNever: Fatal,
     /// A disruption budget lets nobody go at the moment.
     BudgetNow: Fatal,
+    /// The waves of the plan do not keep to a disruption budget, or to the order of the moves.
+    WrongWaves: Fatal,
     /// A controller takes a pod down along with a victim and the plan does not list it.
     CascadeMissing: Fatal,
     /// The plan lists a pod as taken down along that no controller takes down.

@@ -49,6 +49,7 @@ pub fn check_plan(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Vec<Fi
     movable::check(&facts, &mut findings);
     pdb::check(&facts, &mut findings);
     let returns = cascade::check(&facts, &mut findings);
+    pdb::check_waves(&facts, &returns, &mut findings);
     budget::check(&facts, &mut findings);
     disruption::check(&facts, &mut findings);
     // Rules on places make no sense for pods that are not where the plan says.

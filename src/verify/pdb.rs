@@ -1,16 +1,17 @@
 //! Disruption budgets of evicted pods: which never allow it, which not at the moment (Eviction API, rulebook 4.6).
 //!
 //! A budget that allows at least one disruption allows any number in waves, each after the replacements of the last
-//! are ready, so nothing more has to hold for a plan.
+//! are ready; the waves that the plan states have to keep to that.
 //!
 //! May import: snapshot, `plan::types`, `plan::request`, api
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::cascade::Returns;
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
 use crate::api::OnBlockedPdb;
-use crate::snapshot::model::{Budget, BudgetStatus, Phase, PodIdx};
+use crate::snapshot::model::{Budget, BudgetIdx, BudgetStatus, Phase, PodIdx};
 use crate::snapshot::view::object::Kind;
 
 /// All checks of this file.
@@ -18,6 +19,73 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for moved in facts.plan.moves.iter().filter(|m| !m.cascade) {
         findings.extend(may_be_disrupted(facts, moved.pod));
     }
+}
+
+/// The stated waves: one per move, the first is 0, along the evictions they rise by at most one, what is taken along goes
+/// with the eviction, and no wave asks a budget for more than it allows now. One unit alone may: where that is no
+/// fault of its own, the budget is waited for.
+pub(super) fn check_waves(facts: &Facts<'_>, returns: &Returns, findings: &mut Vec<Finding>) {
+    let plan = facts.plan;
+    if plan.waves.is_empty() {
+        return;
+    }
+    let wrong = |text: String| Finding::new(Check::WrongWaves, Subject::Plan, text);
+    if plan.waves.len() != plan.moves.len() {
+        findings.push(wrong(format!("{} waves are stated for {} moves", plan.waves.len(), plan.moves.len())));
+        return;
+    }
+    let mut asked: BTreeMap<(usize, usize), (usize, i64)> = BTreeMap::new();
+    let mut last: Option<usize> = None;
+    for (moved, &wave) in plan.moves.iter().zip(&plan.waves).filter(|(moved, _)| !moved.cascade) {
+        let most = last.map_or(0, |last| last + 1);
+        if wave > most || Some(wave) < last {
+            let text = format!("is in wave {wave}, where none above {most} and none before may follow");
+            findings.push(about(Check::WrongWaves, moved.pod, text));
+        }
+        last = Some(wave);
+        let unit = returns.get(&moved.pod).map_or_else(|| BTreeSet::from([moved.pod]), |r| r.unit.clone());
+        let along = |m: &crate::plan::types::Move| m.cascade && unit.contains(&m.pod);
+        let elsewhere = plan.moves.iter().zip(&plan.waves).find(|(m, w)| along(m) && **w != wave);
+        if let Some((m, other)) = elsewhere {
+            findings.push(about(
+                Check::WrongWaves,
+                m.pod,
+                format!("is in wave {other}, its eviction in {wave}"),
+            ));
+        }
+        let mut budgets: BTreeMap<usize, i64> = BTreeMap::new();
+        for budget in unit.iter().filter_map(|&pod| asks(facts, pod)) {
+            *budgets.entry(budget).or_default() += 1;
+        }
+        for (budget, count) in budgets {
+            let sum = asked.entry((wave, budget)).or_default();
+            *sum = (sum.0 + 1, sum.1 + count);
+        }
+    }
+    for ((wave, budget), (units, count)) in asked {
+        let facts_of = &facts.snapshot.budgets[budget];
+        let status = written(facts_of).or_else(|| counted(facts, facts_of));
+        let allowed = status.map_or(0, |status| status.disruptions_allowed).max(1);
+        if units > 1 && count > allowed {
+            let text = format!("wave {wave} asks for {count}, it allows {allowed} at a time");
+            findings.push(Finding::new(Check::WrongWaves, Subject::Budget(BudgetIdx::new(budget)), text));
+        }
+    }
+}
+
+/// The position of the one budget that has to allow the end of a pod.
+fn asks(facts: &Facts<'_>, pod: PodIdx) -> Option<usize> {
+    if facts.snapshot.pod(pod).phase != Phase::Running {
+        return None;
+    }
+    let namespace = facts.snapshot.pod(pod).namespace;
+    let budgets = &facts.snapshot.budgets;
+    let at = budgets.iter().position(|b| b.namespace == namespace && selects(facts, b, pod))?;
+    let budget = &budgets[at];
+    let status = written(budget).or_else(|| counted(facts, budget))?;
+    let enough = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
+    let exempt = !is_ready(facts, pod) && (budget.always_allow_unhealthy || enough);
+    (!exempt).then_some(at)
 }
 
 fn about(check: Check, pod: PodIdx, text: String) -> Finding {

@@ -9,7 +9,6 @@
 //! their order, and why each other occupied node stays.
 
 use kubectl_repack::api::{LabelSelector, ObjectSelection, OnBlockedPdb, ScopeRule};
-use kubectl_repack::plan::movability::Facts;
 use kubectl_repack::plan::outcome::Conclusion;
 use kubectl_repack::plan::request::RecentMove;
 use kubectl_repack::plan::{Plan, Planned, Request, make};
@@ -34,7 +33,7 @@ pub fn run(command: &Command, world: &mut World) -> Outcome {
     if !planned.plan.is_empty() {
         let resource = planned.plan.resource;
         text.push_str(&drawing::after(&snapshot, resource, &world.nodes, &planned.plan));
-        text.push_str(&moves(&snapshot, &request, &planned.plan)?);
+        text.push_str(&moves(&snapshot, &planned.plan));
     }
     for kept in &planned.report.kept {
         let (node, why) = (snapshot.node_name(kept.node), &kept.why);
@@ -163,18 +162,17 @@ fn check(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Result<(), Stri
 }
 
 /// One line per move; waves are numbered where there is more than one.
-fn moves(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Result<String, String> {
-    let waves = Facts::of(snapshot, plan.resource, request)?.waves(snapshot, &plan.moves);
-    let several = waves.iter().any(|&wave| wave > 0);
+fn moves(snapshot: &Snapshot, plan: &Plan) -> String {
+    let several = plan.wave_count() > 1;
     let mut text = String::new();
-    for (m, wave) in plan.moves.iter().zip(waves) {
+    for (m, wave) in plan.moves.iter().zip(&plan.waves) {
         let (from, to) = (snapshot.node_name(m.from), snapshot.node_name(m.to));
         let cascade = if m.cascade { "  cascade" } else { "" };
         let gated = if m.gated { "  gated" } else { "" };
         let wave = if several { format!("  wave {}", wave + 1) } else { String::new() };
         text.push_str(&format!("  {}: {from} -> {to}{cascade}{gated}{wave}\n", snapshot.pod_name(m.pod)));
     }
-    Ok(text)
+    text
 }
 
 /// Who gets which room first, and who would take which receivers.

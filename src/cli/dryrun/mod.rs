@@ -6,6 +6,7 @@
 //! May import: cli, api, snapshot, plan
 
 mod text;
+mod waiting;
 
 use super::args::dryrun::DryRunArgs;
 use super::args::groups::Format;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::waiting;
 use crate::api::{RepackRunStatus, one_decimal};
 use crate::cli::args::groups::Format;
 use crate::cli::error::CliError;
@@ -43,6 +44,8 @@ pub fn plan(
     if !planned.plan.is_empty() {
         let _ = write!(text, "\n{}", moves(snapshot, planned, view, wide)?);
     }
+    text.push_str(&waiting::rooms(snapshot, &planned.plan, view));
+    text.push_str(&waiting::takers(status));
     let kept = kept(planned);
     if !kept.is_empty() {
         let _ = writeln!(text, "\nkept: {kept}");
@@ -125,9 +128,9 @@ fn totals(planned: &Planned, status: &RepackRunStatus) -> String {
 }
 
 fn moves(snapshot: &Snapshot, planned: &Planned, view: &View, wide: bool) -> Result<String, CliError> {
-    let (all, waves) = (&planned.plan.moves, &planned.report.waves);
+    let (all, waves) = (&planned.plan.moves, &planned.plan.waves);
     let mut headers = vec!["from", "to", "cards", "pod", "podgroup"];
-    let several_waves = waves.iter().any(|&wave| wave > 0);
+    let several_waves = planned.plan.wave_count() > 1;
     if several_waves {
         headers.push("wave");
     }

@@ -163,6 +163,11 @@ const TABLE: &[(&[Check], Around, Inside)] = {
             |w| labelled_a(w).yaml(&budget("{disruptionsAllowed: 0, desiredHealthy: 1, expectedPods: 1, currentHealthy: 1}")), kept),
         (&[C::BudgetNow],
             |w| labelled_a(w).yaml(&budget("{disruptionsAllowed: 0, desiredHealthy: 1, expectedPods: 2, currentHealthy: 1}")), kept),
+        // One disruption at a time, and both of its pods in the first wave.
+        (&[C::WrongWaves],
+            |w| labelled_a(w).patch("Pod", "b-0", &json!({"metadata": {"labels": {"app": "a"}}}))
+                .yaml(&budget("{disruptionsAllowed: 1, desiredHealthy: 1, expectedPods: 2, currentHealthy: 2}")),
+            |_, _, p| Plan { waves: vec![0, 0], ..p }),
         (&[C::CascadeMissing],
             |w| jobs(w, "policies: [{event: PodEvicted, action: RestartJob}]").pod("t/a-1 n3 1 a", &json!({})), kept),
         (&[C::CascadeInvented], same, |s, r, mut p| { p.moves.push(moved(s, "+e-0 n5")); restated(s, r, p) }),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{Check, World, found, json, world};
 use crate::api::{LabelSelector, ObjectSelection, Scope, ScopeRule};
 use crate::plan::testing::pod;
-use crate::plan::types::Reserved;
+use crate::plan::types::{Plan, Reserved};
 
 fn none() -> BTreeSet<Check> {
     BTreeSet::new()
@@ -199,6 +199,24 @@ fn f45_unready_pods_pass_a_budget_that_has_enough_without_them() {
     assert_eq!(found(covered(&unready, short, 1), FREED, MOVES), only(Check::BudgetNow));
     let starting = json!({"status": {"phase": "Pending"}});
     assert_eq!(found(covered(&starting, short, 1), FREED, MOVES), none());
+}
+
+/// `a-0` and `b-0` under one budget that lets one go at a time.
+#[test]
+fn f48_waves_keep_to_the_budget_and_to_the_order() {
+    let status = "{disruptionsAllowed: 1, desiredHealthy: 1, currentHealthy: 2, expectedPods: 2}";
+    let waves = |waves: &[usize]| {
+        let app = json!({"metadata": {"labels": {"app": "a"}}});
+        let world = covered(&json!({}), status, 1).patch("Pod", "b-0", &app);
+        let (snapshot, request) = (world.cluster.build(), world.request);
+        let plan = super::plan(&snapshot, &request, FREED, MOVES);
+        super::codes(&super::check_plan(&snapshot, &request, &Plan { waves: waves.to_vec(), ..plan }))
+    };
+    assert_eq!(waves(&[0, 1]), none());
+    assert_eq!(waves(&[]), none(), "none are stated");
+    for wrong in [&[0, 0][..], &[1, 0], &[0, 2], &[1, 2], &[0], &[0, 1, 2]] {
+        assert_eq!(waves(wrong), only(Check::WrongWaves), "{wrong:?}");
+    }
 }
 
 #[test]
