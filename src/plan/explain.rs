@@ -41,6 +41,13 @@ pub enum Answer {
     Moves(NodeIdx),
     /// It would be accepted by these receivers, by name.
     Fits(Vec<NodeIdx>),
+    /// Asked alone it would be accepted, but the other pods of its node go first, and then every receiver refuses it.
+    NothingLeft {
+        /// Receivers that would accept it alone, by name.
+        alone: Vec<NodeIdx>,
+        /// The pods that go first and where they fit, in the order of victims.
+        first: Vec<(PodIdx, NodeIdx)>,
+    },
     /// Every receiver refuses it, most receivers first.
     Nowhere(Vec<Refusal>),
 }
@@ -127,7 +134,13 @@ impl<'s> Explainer<'s> {
             .iter()
             .copied()
             .filter(|&p| snapshot.pod(p).terminating && snapshot.charged(p, resource) > 0);
-        let pods = victims.iter().copied().chain(leaving).map(|pod| self.about(pod)).collect();
+        let mut pods: Vec<PodExplanation> =
+            victims.iter().copied().chain(leaving).map(|pod| self.about(pod)).collect();
+        if let Some(&Kept::NoReceiver { pod }) = self.planned.report.kept(node)
+            && let Some(told) = pods.iter_mut().find(|told| told.pod == pod)
+        {
+            self.after_the_others(node, told);
+        }
         self.state.rollback(start);
         NodeExplanation {
             node,
@@ -135,6 +148,41 @@ impl<'s> Explainer<'s> {
             kept: self.planned.report.kept(node).cloned(),
             pods,
         }
+    }
+
+    /// The pod that kept its node from being emptied, asked again with the pods before it where they fit, as the planner
+    /// tries them. The state is changed.
+    fn after_the_others(&mut self, node: NodeIdx, told: &mut PodExplanation) {
+        let Answer::Fits(alone) = &told.answer else { return };
+        let facts = self.problem.node(node);
+        let mut pods: Vec<PodIdx> = facts.victims.iter().chain(&facts.leaving).copied().collect();
+        self.problem.sort_victims(&mut pods);
+        let mut first: Vec<(PodIdx, NodeIdx)> = Vec::new();
+        for pod in pods.into_iter().take_while(|&pod| pod != told.pod) {
+            if self.problem.snapshot.pod(pod).terminating {
+                self.state.remove(pod);
+            }
+            let (fits, _) = self.ask_receivers(pod);
+            let need = self.problem.need_of(pod);
+            let Some(&to) = fits.iter().min_by_key(|&&to| (self.left(to, &first) - need, to)) else {
+                continue;
+            };
+            self.state.place(self.problem.replacement[pod.at()], to);
+            first.push((pod, to));
+        }
+        let (fits, refusals) = self.ask_receivers(told.pod);
+        if fits.is_empty() {
+            told.answer = Answer::NothingLeft { alone: alone.clone(), first };
+            told.refusals = refusals;
+        }
+    }
+
+    /// Cards of a receiver that the plan and these pods leave.
+    fn left(&self, node: NodeIdx, placed: &[(PodIdx, NodeIdx)]) -> i64 {
+        let moves = self.planned.plan.moves.iter().filter(|m| m.to == node && m.from != node).map(|m| m.pod);
+        let placed = placed.iter().filter(|(_, to)| *to == node).map(|&(pod, _)| pod);
+        let taken: i64 = moves.chain(placed).map(|pod| self.problem.need_of(pod)).sum();
+        self.problem.node(node).free - taken
     }
 
     /// Where a pod could go. It is asked about as if it were gone from where it stands.

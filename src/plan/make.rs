@@ -9,6 +9,7 @@ use crate::snapshot::model::{NodeIdx, PodIdx};
 use super::drain::drain;
 use super::kept::Kept;
 use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report, Unmovable};
+use super::pending;
 use super::problem::{Problem, Role};
 use super::request::Request;
 use super::setup::{Start, start};
@@ -60,7 +61,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         min_improvement_percent: request.min_improvement_percent,
         held: held(&problem),
         takers: taking,
-        warnings: warnings(&problem),
+        warnings: warnings(&problem).into_iter().chain(pending::passed_over(&problem, &plan)).collect(),
     };
     Ok(Planned { plan, report })
 }

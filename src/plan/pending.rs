@@ -16,8 +16,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::model::{GroupIdx, NodeIdx, Phase, PodIdx, ResourceIdx, SpecIdx};
 
 use super::kept::Kept;
-use super::problem::{NodeFacts, Role};
+use super::problem::{NodeFacts, Problem, Role};
 pub use super::types::Reserved;
+use super::types::{Move, Plan};
 
 /// Takes the room of waiting pods out of `state` and `nodes`. A node that will hold a waiting pod of the resource
 /// is no longer a candidate.
@@ -112,6 +113,30 @@ fn turns(snapshot: &Snapshot) -> Vec<Turn> {
         }
     }
     turns
+}
+
+/// Sentences about nominated pods whose room a move of higher priority may take: kube-scheduler lets it (rulebook 1.15).
+pub fn passed_over(problem: &Problem<'_>, plan: &Plan) -> Vec<String> {
+    let snapshot = problem.snapshot;
+    let with_room = |pod: PodIdx| plan.reserved.iter().any(|room| !room.replaces && room.pod == pod);
+    let mut sentences = Vec::new();
+    for pod in (0..snapshot.pods.len()).map(PodIdx::new) {
+        let Some(node) = snapshot.pod(pod).nominated else { continue };
+        if !waits(snapshot, pod) || with_room(pod) {
+            continue;
+        }
+        let above =
+            |m: &&Move| m.to == node && snapshot.spec(m.spec).priority > snapshot.spec_of(pod).priority;
+        if let Some(m) = plan.moves.iter().find(above) {
+            sentences.push(format!(
+                "pod {} is nominated to {} and may lose its room there to the replacement of {}, whose priority is higher",
+                snapshot.pod_key(pod),
+                snapshot.node_name(node),
+                snapshot.pod_key(m.pod),
+            ));
+        }
+    }
+    sentences
 }
 
 /// Not bound, not gated, not leaving: its scheduler tries it.

@@ -39,6 +39,13 @@ fn line(snapshot: &Snapshot, request: &Request, pod: &PodExplanation) -> String 
         Answer::MayNotMove(reason) => reason.sentence(snapshot),
         Answer::Moves(to) => format!("goes to {}", snapshot.node_name(*to)),
         Answer::Fits(nodes) => format!("fits {}", names(snapshot, nodes)),
+        Answer::NothingLeft { alone, first } => {
+            let first: Vec<String> = first
+                .iter()
+                .map(|&(pod, to)| format!("{} on {}", snapshot.pod_name(pod), snapshot.node_name(to)))
+                .collect();
+            format!("fits {} alone, nothing is left after {}", names(snapshot, alone), first.join(", "))
+        }
         Answer::Nowhere(refusals) if refusals.is_empty() => "there is no receiver".to_owned(),
         Answer::Nowhere(_) => "fits nowhere".to_owned(),
     };

@@ -147,6 +147,19 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
                 let message = format!("fits {count} receiver{}", if count == 1 { "" } else { "s" });
                 ("Fits", message, String::new(), names(nodes), &found.refusals)
             }
+            Answer::NothingLeft { alone, first } => {
+                let first: Vec<String> = first
+                    .iter()
+                    .map(|&(pod, to)| format!("{} on {}", snapshot.pod_key(pod), snapshot.node_name(to)))
+                    .collect();
+                let count = alone.len();
+                let message = format!(
+                    "fits {count} receiver{} alone, none after {}",
+                    if count == 1 { "" } else { "s" },
+                    first.join(", ")
+                );
+                ("NoReceiver", message, String::new(), names(alone), &found.refusals)
+            }
             Answer::Nowhere(refusals) => {
                 ("NoReceiver", "fits no receiver".to_owned(), String::new(), Vec::new(), refusals)
             }
