@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::api::API_VERSION;
 use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
+use crate::plan::kept::Kept;
 use crate::plan::reason::Reason;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
@@ -82,7 +83,11 @@ pub struct RefusalAnswer {
 /// Explains a node.
 pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -> Explanation {
     let found = explainer.node(node);
-    let kept = found.kept.as_ref();
+    // The report lists occupied nodes only.
+    let resource = explainer.planned().plan.resource;
+    let empty =
+        if snapshot.node(node).allocatable[resource.at()] > 0 { Kept::Idle } else { Kept::NotProviding };
+    let kept = found.kept.as_ref().or((!found.freed).then_some(&empty));
     let answer = NodeAnswer {
         name: snapshot.node_name(node).to_owned(),
         freed: found.freed,

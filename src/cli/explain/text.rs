@@ -11,6 +11,7 @@ use crate::cli::output::picture::{Drawing, Letters};
 use crate::cli::output::printable_lines;
 use crate::cli::planning;
 use crate::plan::explain::Explainer;
+use crate::plan::kept::Kept;
 use crate::snapshot::Snapshot;
 
 /// How many receivers a line names.
@@ -23,13 +24,11 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
     if let Some(node) = &found.node {
         let outcome = if node.freed {
             "would be freed".to_owned()
-        } else if node.reason.is_empty() {
-            "holds none of the resource".to_owned()
         } else {
             format!("stays ({}): {}", node.reason, node.message)
         };
         let _ = writeln!(text, "node {} {outcome}", node.name);
-        if !view.summary {
+        if !view.summary && node.reason != Kept::NotProviding.code() {
             let drawing = Drawing { glyphs: view.glyphs, wide: true, summary: false, headers: view.headers };
             let picture = planning::picture(snapshot, explainer.planned(), snapshot.node_named(&node.name));
             let _ = write!(text, "\n{}", picture.draw(drawing, &mut Letters::default()));
