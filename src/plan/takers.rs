@@ -50,8 +50,9 @@ pub fn beside<'s, R>(
         }
         let receivers = receivers(&outcome.0);
         let (mut takers, mut blocked) = (Vec::new(), false);
+        let mut hopeless: FxHashSet<SpecIdx> = FxHashSet::default();
         for gang in &waiting {
-            if !fits(&mut after, problem.nodes.len(), gang) {
+            if !fits(&mut after, problem.nodes.len(), gang, &mut hopeless) {
                 continue;
             }
             let usable = |&node: &NodeIdx| gang.pods.iter().any(|&pod| accepts(&after, pod, node));
@@ -84,15 +85,16 @@ fn accepts(state: &State<'_>, pod: PodIdx, node: NodeIdx) -> bool {
     Prepared::new(state, Incoming::pending(state.snapshot(), pod)).fits(node)
 }
 
-/// True when enough of the gang finds room. The state is as before afterwards.
-fn fits(state: &mut State<'_>, nodes: usize, gang: &Turn) -> bool {
+/// True when enough of the gang finds room. The state is as before afterwards. `hopeless` are specs that no node takes
+/// even with nobody of the waiting pods there.
+fn fits(state: &mut State<'_>, nodes: usize, gang: &Turn, hopeless: &mut FxHashSet<SpecIdx>) -> bool {
     let snapshot = state.snapshot();
     let start = state.checkpoint();
-    let mut hopeless: FxHashSet<SpecIdx> = FxHashSet::default();
+    let mut full: FxHashSet<SpecIdx> = FxHashSet::default();
     let mut placed = 0;
     for &pod in &gang.pods {
         let (spec, incoming) = (snapshot.pod(pod).spec, Incoming::pending(snapshot, pod));
-        if hopeless.contains(&spec) || state.rules_of(spec).is_none() {
+        if full.contains(&spec) || hopeless.contains(&spec) || state.rules_of(spec).is_none() {
             continue;
         }
         let (node, plain) = {
@@ -103,7 +105,10 @@ fn fits(state: &mut State<'_>, nodes: usize, gang: &Turn) -> bool {
             state.place(incoming, node);
             placed += 1;
         } else if plain {
-            hopeless.insert(spec);
+            full.insert(spec);
+            if placed == 0 {
+                hopeless.insert(spec);
+            }
         }
     }
     state.rollback(start);

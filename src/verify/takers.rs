@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
-use super::waiting::{how_many, incoming, listed, needed, turns};
+use super::waiting::{Hopeless, how_many, incoming, listed, needed, turns};
 use crate::filter::{Incoming, Prepared, State};
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
@@ -21,11 +21,12 @@ pub(super) fn check(facts: &Facts<'_>, state: &mut State<'_>, findings: &mut Vec
         state.remove(moved.pod);
     }
     let (listed, coming) = (listed(facts), coming(facts));
+    let mut hopeless = Hopeless::new();
     for turn in turns(facts) {
         let pods: Vec<PodIdx> = turn.iter().copied().filter(|pod| !listed.contains_key(pod)).collect();
         let Some(&first) = pods.first() else { continue };
         let least = if pods.len() < turn.len() { 1 } else { needed(facts, first).max(1) };
-        if how_many(facts, state, &pods, least) < least {
+        if how_many(facts, state, &pods, least, &mut hopeless) < least {
             continue;
         }
         for (&node, coming) in &coming {

@@ -18,7 +18,7 @@ use super::finding::{Check, Finding, Subject};
 use super::reaction;
 use crate::filter::{Change, Incoming, Prepared, SchedulerRules, State, Tenant};
 use crate::plan::types::Reserved;
-use crate::snapshot::model::{GroupIdx, NodeIdx, OwnerIdx, Phase, PodIdx};
+use crate::snapshot::model::{GroupIdx, NodeIdx, OwnerIdx, Phase, PodIdx, SpecIdx};
 use crate::snapshot::view::object::Kind;
 
 /// The plan's rooms of waiting pods.
@@ -29,8 +29,9 @@ pub(super) fn check(facts: &Facts<'_>, state: &mut State<'_>, findings: &mut Vec
     findings.extend(facts.plan.reserved.iter().filter_map(|room| for_somebody(facts, room)));
     let start = state.checkpoint();
     let listed = listed(facts);
+    let mut hopeless = Hopeless::new();
     for turn in turns(facts) {
-        findings.extend(replay(facts, state, &listed, &turn));
+        findings.extend(replay(facts, state, &listed, &turn, &mut hopeless));
     }
     findings.extend(replacements(facts, state));
     state.rollback(start);
@@ -115,7 +116,13 @@ pub(super) fn needed(facts: &Facts<'_>, pod: PodIdx) -> usize {
 }
 
 /// Puts the listed pods of a turn where the plan says and asks about the others.
-fn replay(facts: &Facts<'_>, state: &mut State<'_>, listed: &Listed, turn: &[PodIdx]) -> Vec<Finding> {
+fn replay(
+    facts: &Facts<'_>,
+    state: &mut State<'_>,
+    listed: &Listed,
+    turn: &[PodIdx],
+    hopeless: &mut Hopeless,
+) -> Vec<Finding> {
     let (with, without): (Vec<PodIdx>, Vec<PodIdx>) = turn.iter().partition(|pod| listed.contains_key(pod));
     for &pod in &with {
         state.place(Incoming::pending(facts.snapshot, pod), listed[&pod]);
@@ -129,7 +136,7 @@ fn replay(facts: &Facts<'_>, state: &mut State<'_>, listed: &Listed, turn: &[Pod
     if !(turn.len() == 1 || is_uniform(facts, state, &without)) {
         return Vec::new();
     }
-    let fit = how_many(facts, state, &without, more);
+    let fit = how_many(facts, state, &without, more, hopeless);
     let finding = || {
         let text =
             format!("the scheduler could bind {fit} of its group now, and the plan leaves them no room");
@@ -145,15 +152,28 @@ fn is_uniform(facts: &Facts<'_>, state: &State<'_>, pods: &[PodIdx]) -> bool {
     specs.len() < 2 && pods.iter().all(|&pod| plain(pod))
 }
 
+/// Specs that only room decides about and that no node takes, as long as room only shrinks.
+pub(super) type Hopeless = BTreeSet<SpecIdx>;
+
 /// How many of these pods find a node one after the other, at most `most`. The state is as before afterwards.
-pub(super) fn how_many(facts: &Facts<'_>, state: &mut State<'_>, pods: &[PodIdx], most: usize) -> usize {
+pub(super) fn how_many(
+    facts: &Facts<'_>,
+    state: &mut State<'_>,
+    pods: &[PodIdx],
+    most: usize,
+    hopeless: &mut Hopeless,
+) -> usize {
     let start = state.checkpoint();
-    let mut count = 0;
+    let (mut count, mut full) = (0, Hopeless::new());
     for &pod in pods {
         let incoming = Incoming::pending(facts.snapshot, pod);
+        if hopeless.contains(&incoming.spec) || full.contains(&incoming.spec) {
+            continue;
+        }
         let Some(node) = somewhere(facts, state, incoming) else {
-            if is_uniform(facts, state, pods) {
-                break;
+            if is_uniform(facts, state, &[pod]) {
+                full.insert(incoming.spec);
+                hopeless.extend((count == 0).then_some(incoming.spec));
             }
             continue;
         };
