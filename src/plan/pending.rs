@@ -33,14 +33,16 @@ pub fn reserve(
     for turn in turns(snapshot) {
         let start = (state.checkpoint(), reserved.len());
         let mut missing = 0;
+        let mut full: FxHashSet<SpecIdx> = FxHashSet::default();
         for &pod in &turn.pods {
             let spec = snapshot.pod(pod).spec;
-            let node =
-                if hopeless.contains(&spec) { None } else { room_for(snapshot, resource, nodes, state, pod) };
+            let asked = hopeless.contains(&spec) || full.contains(&spec);
+            let node = if asked { None } else { room_for(snapshot, resource, nodes, state, pod) };
             let Some(node) = node else {
-                // Room only shrinks here, so what did not fit does not fit later, unless rules on other pods decide.
+                // Room only shrinks here, so what did not fit does not fit later, unless rules on other pods decide
+                // or the gang gives its room back.
                 if Prepared::new(state, Incoming::pending(snapshot, pod)).is_plain() {
-                    hopeless.insert(spec);
+                    full.insert(spec);
                 }
                 missing += 1;
                 continue;
@@ -50,11 +52,15 @@ pub fn reserve(
             reserved.push(Reserved { pod, node, replaces: false });
         }
         let coming = i64::try_from(turn.pods.len() - missing).unwrap_or(i64::MAX);
+        let took_room = reserved.len() > start.1;
         if coming < turn.needed {
             state.rollback(start.0);
             for r in reserved.drain(start.1..).rev() {
                 give_back(snapshot, resource, nodes, r.pod, r.node);
             }
+        }
+        if !took_room || reserved.len() > start.1 {
+            hopeless.extend(full);
         }
     }
     for r in &reserved {
