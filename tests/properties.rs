@@ -66,8 +66,12 @@ fn told(snapshot: &Snapshot, plan: &Plan) -> Vec<String> {
         let (from, to) = (snapshot.node_name(m.from), snapshot.node_name(m.to));
         format!("{} {from} {to} {} {}", snapshot.pod_key(m.pod), m.cascade, m.gated)
     });
-    let cost = format!("cost {:?}", plan.disruption.array());
-    freed.chain(moves).chain([cost]).collect()
+    let rooms = plan.reserved.iter().map(|room| {
+        let (pod, node) = (snapshot.pod_key(room.pod), snapshot.node_name(room.node));
+        format!("room of {pod} on {node} {}", room.replaces)
+    });
+    let cost = format!("cost {:?} waves {:?}", plan.disruption.array(), plan.waves);
+    freed.chain(moves).chain(rooms).chain([cost]).collect()
 }
 
 #[test]
@@ -162,7 +166,7 @@ fn budgets_hold() {
 #[test]
 fn the_order_of_the_input_does_not_matter() {
     for seed in 0..SEEDS {
-        let mut objects = generator::objects(seed, &Knobs::mixed(16));
+        let mut objects = generator::objects(seed, &Knobs { waiting: 25, ..Knobs::mixed(16) });
         let first = generator::model(&objects);
         Rng::new(seed, "order").shuffle(&mut objects);
         let second = generator::model(&objects);

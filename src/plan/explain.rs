@@ -48,6 +48,8 @@ pub enum Answer {
         /// The pods that go first and where they fit, in the order of victims.
         first: Vec<(PodIdx, NodeIdx)>,
     },
+    /// It would be accepted by these receivers alone, by name, which keep that room for waiting gangs.
+    Withheld(Vec<NodeIdx>),
     /// Every receiver refuses it, most receivers first.
     Nowhere(Vec<Refusal>),
 }
@@ -211,13 +213,25 @@ impl<'s> Explainer<'s> {
             return PodExplanation { pod, cards, answer, accepting: Vec::new(), refusals: Vec::new() };
         }
         let (fits, refusals) = self.ask_receivers(pod);
+        let (withheld, fits): (Vec<NodeIdx>, Vec<NodeIdx>) =
+            fits.into_iter().partition(|&node| self.is_withheld(pod, node));
         let refused = self.problem.facts.movability.reason(pod).copied();
         let (answer, accepting, refusals) = match refused {
             Some(reason) => (Answer::MayNotMove(reason), fits, refusals),
+            None if fits.is_empty() && !withheld.is_empty() => {
+                (Answer::Withheld(withheld), Vec::new(), refusals)
+            }
             None if fits.is_empty() => (Answer::Nowhere(refusals), Vec::new(), Vec::new()),
             None => (Answer::Fits(fits), Vec::new(), refusals),
         };
         PodExplanation { pod, cards, answer, accepting, refusals }
+    }
+
+    /// A receiver that accepts the pod keeps that room for a waiting gang.
+    fn is_withheld(&self, pod: PodIdx, node: NodeIdx) -> bool {
+        let withheld = &self.planned.report.withheld;
+        let Ok(at) = withheld.binary_search_by_key(&node, |w| w.node) else { return false };
+        withheld[at].cards.is_none_or(|cards| self.left(node, &[]) - cards < self.problem.need_of(pod))
     }
 
     /// Receivers that accept the pod's replacement, and the others by reason.

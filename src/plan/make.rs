@@ -28,16 +28,15 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let before = occupancy(&problem);
     let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
     let upper_bound = candidates.min(before.occupied - before.optimum).max(0);
-    let mut best = Plan::empty(resource);
-    let mut rejected = vec![None; snapshot.nodes.len()];
-    let mut taking = Vec::new();
+    let (mut best, mut rejected) = (Plan::empty(resource), vec![None; snapshot.nodes.len()]);
+    let (mut taking, mut withheld) = (Vec::new(), Vec::new());
     if upper_bound > 0 {
-        let (outcome, found) = takers::beside(&mut problem, state, &reserved, |problem, state| {
+        let found = takers::beside(&mut problem, state, &reserved, |problem, state| {
             let outcome = drain(problem, state);
             (outcome.plan, outcome.rejected)
         });
-        (best, rejected) = outcome;
-        taking = found;
+        (best, rejected) = (found.plan, found.rest);
+        (taking, withheld) = (found.takers, found.withheld);
     }
     let freed = i64::try_from(best.freed.len()).unwrap_or(i64::MAX);
     let conclusion = conclude(&before, freed, request.min_improvement_percent);
@@ -61,6 +60,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         min_improvement_percent: request.min_improvement_percent,
         held: held(&problem),
         takers: taking,
+        withheld,
         warnings: warnings(&problem).into_iter().chain(pending::passed_over(&problem, &plan)).collect(),
     };
     Ok(Planned { plan, report })

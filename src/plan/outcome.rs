@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
 use super::kept::Kept;
-use super::takers::Taker;
+use super::takers::{Taker, Withheld};
 use super::types::Plan;
 
 /// The rate in numbers.
@@ -86,6 +86,8 @@ pub struct Report {
     pub held: Vec<PodIdx>,
     /// Waiting gangs that fit only once the victims have left, in the order in which they are tried.
     pub takers: Vec<Taker>,
+    /// What receivers keep for such gangs, by name.
+    pub withheld: Vec<Withheld>,
     /// Things worth saying that are neither error nor reason.
     pub warnings: Vec<String>,
 }

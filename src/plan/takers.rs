@@ -9,7 +9,9 @@
 //!
 //! May import: snapshot, filter, plan
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
 
 use super::pending::{Turn, left_over};
 use super::problem::{Problem, Role};
@@ -26,6 +28,30 @@ pub struct Taker {
     pub receivers: Vec<NodeIdx>,
 }
 
+/// What a receiver keeps for a taker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// The receiver.
+    pub node: NodeIdx,
+    /// Cards kept free; `None` = it receives nothing, since cards are not what there is too little of.
+    pub cards: Option<i64>,
+    /// The first pod of the gang.
+    pub taker: PodIdx,
+}
+
+/// What came of an algorithm beside the takers.
+#[derive(Debug)]
+pub struct Beside<R> {
+    /// Its plan.
+    pub plan: Plan,
+    /// What else it says.
+    pub rest: R,
+    /// Gangs that fit once the victims of the plan have left.
+    pub takers: Vec<Taker>,
+    /// What receivers had to keep for gangs that stood in the way of other plans, by name.
+    pub withheld: Vec<Withheld>,
+}
+
 /// Runs an algorithm until no taker stands in the way of its plan. It gets the task and the cluster at the start;
 /// `problem` is left with the receivers that it may use.
 pub fn beside<'s, R>(
@@ -33,40 +59,38 @@ pub fn beside<'s, R>(
     state: State<'s>,
     reserved: &[Reserved],
     mut algorithm: impl FnMut(&Problem<'s>, State<'s>) -> (Plan, R),
-) -> ((Plan, R), Vec<Taker>) {
+) -> Beside<R> {
     let waiting = left_over(problem.snapshot, reserved);
     if waiting.is_empty() {
-        return (algorithm(problem, state), Vec::new());
+        let (plan, rest) = algorithm(problem, state);
+        return Beside { plan, rest, takers: Vec::new(), withheld: Vec::new() };
     }
-    let mut kept_free: FxHashMap<NodeIdx, i64> = FxHashMap::default();
+    let mut withheld: BTreeMap<NodeIdx, Withheld> = BTreeMap::new();
     loop {
-        let outcome = algorithm(problem, state.clone());
-        if outcome.0.is_empty() {
-            return (outcome, Vec::new());
-        }
+        let (plan, rest) = algorithm(problem, state.clone());
         let mut after = state.clone();
-        for m in &outcome.0.moves {
+        for m in &plan.moves {
             after.remove(m.pod);
         }
-        let receivers = receivers(&outcome.0);
+        let receivers = receivers(&plan);
         let (mut takers, mut blocked) = (Vec::new(), false);
         let mut hopeless: FxHashSet<SpecIdx> = FxHashSet::default();
-        for gang in &waiting {
+        for gang in waiting.iter().filter(|_| !plan.is_empty()) {
             if !fits(&mut after, problem.nodes.len(), gang, &mut hopeless) {
                 continue;
             }
             let usable = |&node: &NodeIdx| gang.pods.iter().any(|&pod| accepts(&after, pod, node));
             let usable: Vec<NodeIdx> = receivers.iter().copied().filter(usable).collect();
             for &node in &usable {
-                if let Err(cards) = takes(problem, &mut after, gang, node, &outcome.0) {
-                    keep_free(problem, &mut kept_free, node, cards);
+                if let Err(cards) = takes(problem, &mut after, gang, node, &plan) {
+                    keep_free(problem, &mut withheld, node, cards, gang.pods[0]);
                     blocked = true;
                 }
             }
             takers.push(Taker { pods: gang.pods.clone(), receivers: usable });
         }
         if !blocked {
-            return (outcome, takers);
+            return Beside { plan, rest, takers, withheld: withheld.into_values().collect() };
         }
     }
 }
@@ -154,17 +178,25 @@ fn who_fits(state: &mut State<'_>, node: NodeIdx, coming: &[Incoming]) -> Vec<bo
     fits
 }
 
-/// Keeps `cards` of the node free for takers; a node where that is not the matter receives nothing.
-fn keep_free(problem: &mut Problem<'_>, kept: &mut FxHashMap<NodeIdx, i64>, node: NodeIdx, cards: i64) {
-    let before = kept.get(&node).copied().unwrap_or(0);
+/// Keeps `cards` of the node free for a taker; a node where that is not enough receives nothing.
+fn keep_free(
+    problem: &mut Problem<'_>,
+    withheld: &mut BTreeMap<NodeIdx, Withheld>,
+    node: NodeIdx,
+    cards: i64,
+    taker: PodIdx,
+) {
+    let before = withheld.get(&node).map_or(Some(0), |w| w.cards);
     let facts = &mut problem.nodes[node.at()];
-    if cards > before {
+    let kept = before.filter(|&before| cards > before).map(|before| {
         facts.free -= cards - before;
-        kept.insert(node, cards);
-    } else {
+        cards
+    });
+    if kept.is_none() {
         facts.role = match facts.role {
             Role::Candidate | Role::OnlyCandidate => Role::OnlyCandidate,
             Role::Stays | Role::Out => Role::Out,
         };
     }
+    withheld.insert(node, Withheld { node, cards: kept, taker });
 }

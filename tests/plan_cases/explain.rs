@@ -46,6 +46,7 @@ fn line(snapshot: &Snapshot, request: &Request, pod: &PodExplanation) -> String 
                 .collect();
             format!("fits {} alone, nothing is left after {}", names(snapshot, alone), first.join(", "))
         }
+        Answer::Withheld(nodes) => format!("fits {}, kept for a waiting gang", names(snapshot, nodes)),
         Answer::Nowhere(refusals) if refusals.is_empty() => "there is no receiver".to_owned(),
         Answer::Nowhere(_) => "fits nowhere".to_owned(),
     };

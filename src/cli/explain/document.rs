@@ -165,6 +165,10 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
                 );
                 ("NoReceiver", message, String::new(), names(alone), &found.refusals)
             }
+            Answer::Withheld(nodes) => {
+                let message = "fits only where room is kept for a waiting gang".to_owned();
+                ("NoReceiver", message, String::new(), names(nodes), &found.refusals)
+            }
             Answer::Nowhere(refusals) => {
                 ("NoReceiver", "fits no receiver".to_owned(), String::new(), Vec::new(), refusals)
             }
