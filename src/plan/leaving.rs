@@ -3,7 +3,8 @@
 //! A terminating pod holds its cards until its object is gone. Its replacement is there already where the controller
 //! does not wait for that (rulebook 4.7): then it waits or stands like any pod. Where it does not exist yet and its
 //! node takes it back, it needs room elsewhere only if that node is emptied, which the algorithms see to as with a
-//! victim; where its node does not take it back (cordoned, say), it gets its room before anything moves.
+//! victim; where its node does not take it back (cordoned, say) or it needs more of it, it gets its room before
+//! anything moves.
 //!
 //! May import: snapshot, filter, plan
 
@@ -19,7 +20,7 @@ use super::reason::Code;
 use super::types::Reserved;
 use crate::filter::{Prepared, State};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{Owner, OwnerIdx, OwnerObject, Pod, PodIdx, SpecIdx};
+use crate::snapshot::model::{NodeIdx, Owner, OwnerIdx, OwnerObject, Pod, PodIdx, SpecIdx};
 use crate::snapshot::view::object::Kind;
 
 /// Terminating pods whose controller will make another that does not exist yet, by index.
@@ -126,8 +127,19 @@ fn without_those_made(snapshot: &Snapshot, owner: &Owner, pods: &mut Vec<PodIdx>
     });
 }
 
-/// Keeps room for replacements that their own node would not take back, and drops them from the nodes' lists.
-/// Waiting pods have theirs already.
+/// The replacement asks for more than the pod holds: its template has changed.
+fn grows(snapshot: &Snapshot, pod: PodIdx) -> bool {
+    let live = snapshot.pod(pod);
+    let spec = snapshot.spec(live.replacement_spec());
+    let more = |asked, held| {
+        let held = snapshot.requests(held);
+        snapshot.requests(asked).0.iter().any(|&(resource, amount)| amount > held.get(resource))
+    };
+    more(spec.requests, live.charged) || more(spec.volcano_requests, live.charged_volcano)
+}
+
+/// Keeps room for replacements that their own node would not take back, or that need more of it, and drops them from
+/// the nodes' lists. Waiting pods have theirs already.
 pub fn reserve(problem: &mut Problem<'_>, state: &mut State<'_>) -> Vec<Reserved> {
     let mut reserved = Vec::new();
     for at in 0..problem.nodes.len() {
@@ -139,20 +151,24 @@ pub fn reserve(problem: &mut Problem<'_>, state: &mut State<'_>) -> Vec<Reserved
             let incoming = problem.replacement[pod.at()];
             let start = state.checkpoint();
             state.remove(pod);
-            let (back, elsewhere) = {
-                let prepared = Prepared::new(state, incoming);
-                let back = problem.snapshot.pod(pod).node.is_some_and(|node| prepared.fits(node));
-                let need = problem.need_of(pod);
-                (back, if back { None } else { cheapest(need, &problem.nodes, &prepared) })
-            };
-            state.rollback(start);
-            if back {
+            let here = NodeIdx::new(at);
+            let (back, need) = (Prepared::new(state, incoming).fits(here), problem.need_of(pod));
+            let room = if back && !grows(problem.snapshot, pod) {
+                state.rollback(start);
                 home.push(pod);
-            } else if let Some(node) = elsewhere {
+                continue;
+            } else if back {
+                // The old one stands for so much of the room already.
+                Some((here, need - problem.cards(pod)))
+            } else {
+                let node = cheapest(need, &problem.nodes, &Prepared::new(state, incoming));
+                state.rollback(start);
+                node.map(|node| (node, need))
+            };
+            if let Some((node, more)) = room {
                 state.place(incoming, node);
-                let need = problem.need_of(pod);
                 let facts = &mut problem.nodes[node.at()];
-                facts.free -= need;
+                facts.free -= more;
                 facts.keep(Kept::ReturningPod { pod });
                 reserved.push(Reserved { pod, node, replaces: true });
             }

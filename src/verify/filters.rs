@@ -77,6 +77,7 @@ fn in_the_end(facts: &Facts<'_>, coming: &Coming<'_>, state: &mut State<'_>) -> 
         state.place(coming.incoming(facts, moved), moved.to);
     }
     for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
+        state.remove(room.pod);
         state.place(waiting::incoming(facts, room), room.node);
     }
     let mut findings = waiting::in_the_end(facts, state);

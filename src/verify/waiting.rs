@@ -3,8 +3,8 @@
 //!
 //! Waiting pods are gone through again in the scheduler's order, highest priority, then oldest, then name, the pods of
 //! a group together: what the plan lists is put where it says, what it does not list must find no place then. A
-//! replacement that a controller makes only when a terminating pod is gone needs room where its node is emptied, or
-//! does not take it back. In the end everybody passes at the listed place, all moves done.
+//! replacement that a controller makes only when a terminating pod is gone needs room where its node is emptied,
+//! does not take it back, or holds less of it now. In the end everybody passes at the listed place, all moves done.
 //!
 //! Left open: groups of unlike pods or with rules beyond room that the plan does not list.
 //!
@@ -210,7 +210,7 @@ fn replacements(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Finding> {
         let before = state.checkpoint();
         state.remove(pod);
         let known = state.rules_of(incoming.spec).is_some();
-        let homeless = freed || known && !Prepared::new(state, incoming).fits(home);
+        let homeless = freed || grows(facts, pod) || known && !Prepared::new(state, incoming).fits(home);
         let lost = homeless && somewhere(facts, state, incoming).is_some();
         state.rollback(before);
         if lost {
@@ -219,6 +219,18 @@ fn replacements(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The replacement asks for more of something than the pod holds, as kube-scheduler or Volcano counts.
+fn grows(facts: &Facts<'_>, pod: PodIdx) -> bool {
+    let live = facts.snapshot.pod(pod);
+    let coming = facts.snapshot.spec(live.replacement_spec());
+    [(coming.requests, live.charged), (coming.volcano_requests, live.charged_volcano)].iter().any(
+        |&(a, b)| {
+            let (asked, held) = (facts.snapshot.requests(a), facts.snapshot.requests(b));
+            asked.0.iter().any(|&(resource, amount)| held.get(resource) < amount)
+        },
+    )
 }
 
 /// Terminating pods whose controller certainly makes another one that does not exist yet.

@@ -107,6 +107,24 @@ fn a_replacement_that_is_there_already_needs_no_room() {
     assert_eq!(found(set(0), FREED, MOVES), none(), "it was taken away for good");
 }
 
+/// `c-9` leaves n2, which stays, and comes back there with as many cards as its template says.
+#[test]
+fn a_replacement_that_grows_needs_room_even_at_home() {
+    let rollout = |cards: u32| {
+        let owner =
+            json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "c", "controller": true}]);
+        let gone =
+            json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": owner}});
+        world().pod("t/c-9 n2 1 c", &gone).yaml(&format!(
+            "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{namespace: t, name: c}}, \
+             spec: {{replicas: 1, template: {{spec: {{schedulerName: volcano, containers: [{{name: main, \
+             resources: {{requests: {{x.io/npu: '{cards}'}}}}}}]}}}}}}}}"
+        ))
+    };
+    assert_eq!(found(rollout(1), FREED, MOVES), none());
+    assert_eq!(found(rollout(2), FREED, MOVES), only(Check::ReplacementWithoutRoom));
+}
+
 #[test]
 fn a_node_that_is_a_candidate_for_removal_may_be_emptied_and_receives_nothing() {
     let taint = json!({"spec": {"taints": [
