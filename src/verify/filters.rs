@@ -3,7 +3,7 @@
 //! At its turn the moves before it are done, those after it have not begun, and its own victim is gone or still
 //! terminating, as its controller waits for the end or not. Only a gated replacement may need its own victim gone.
 //! Pods that are recreated as a whole are all gone before the first of them comes back. Waiting pods have their room
-//! all the time, pods that will replace terminating ones in the end.
+//! all the time, pods that will replace terminating ones once their node is emptied.
 //!
 //! May import: snapshot, filter, `plan::types`, `plan::request`
 
@@ -24,8 +24,8 @@ pub(super) fn check(facts: &Facts<'_>, returns: &Returns, findings: &mut Vec<Fin
     let mut state = State::with_schedulers(facts.snapshot, &schedulers);
     state.release_claims();
     waiting::check(facts, &mut state, findings);
-    for room in facts.plan.reserved.iter().filter(|room| !room.replaces) {
-        state.place(waiting::incoming(facts, room), room.node);
+    for room in facts.plan.reserved.iter().filter(|room| waiting::goes_with(facts, room).is_none()) {
+        waiting::take(facts, &mut state, room);
     }
     takers::check(facts, &mut state, findings);
     let start = state.checkpoint();
@@ -76,9 +76,8 @@ fn in_the_end(facts: &Facts<'_>, coming: &Coming<'_>, state: &mut State<'_>) -> 
     for moved in &facts.plan.moves {
         state.place(coming.incoming(facts, moved), moved.to);
     }
-    for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
-        state.remove(room.pod);
-        state.place(waiting::incoming(facts, room), room.node);
+    for room in facts.plan.reserved.iter().filter(|room| waiting::goes_with(facts, room).is_some()) {
+        waiting::take(facts, state, room);
     }
     let mut findings = waiting::in_the_end(facts, state);
     for moved in &facts.plan.moves {
@@ -95,7 +94,16 @@ fn in_the_end(facts: &Facts<'_>, coming: &Coming<'_>, state: &mut State<'_>) -> 
 
 fn at_their_turn(facts: &Facts<'_>, coming: &Coming<'_>, state: &mut State<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut emptying = None;
     for moved in &facts.plan.moves {
+        if !moved.cascade && emptying != Some(moved.from) {
+            for room in &facts.plan.reserved {
+                if emptying.is_some() && waiting::goes_with(facts, room) == emptying {
+                    waiting::take(facts, state, room);
+                }
+            }
+            emptying = Some(moved.from);
+        }
         let unit = coming.unit(moved.pod);
         let whole = unit.len() > 1;
         // Of a unit nobody comes back before all are gone; removing a pod that is gone already does nothing.

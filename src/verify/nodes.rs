@@ -83,7 +83,8 @@ fn receives(facts: &Facts<'_>, moved: &Move) -> Option<Finding> {
     if !facts.is_ready(node) {
         return Some(about(Check::ReceiverNotReady, node, "receives a pod and is not ready"));
     }
-    if facts.may_leave(node) {
+    // What comes back to its own node does not fill it.
+    if facts.leaving(node) || (moved.to != moved.from && facts.may_leave(node)) {
         return Some(about(Check::ReceiverLeaving, node, "receives a pod and may go away"));
     }
     if facts.snapshot.node(node).unschedulable {

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
-use super::waiting::{Hopeless, how_many, incoming, listed, needed, turns};
+use super::waiting::{Hopeless, goes_with, how_many, incoming, listed, needed, turns};
 use crate::filter::{Incoming, Prepared, State};
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
-/// All checks of this file. `state` is the live cluster with the rooms of waiting pods taken, and again afterwards.
+/// All checks of this file. `state` is the live cluster, with the rooms taken that do not depend on the freed nodes, and
+/// again afterwards.
 pub(super) fn check(facts: &Facts<'_>, state: &mut State<'_>, findings: &mut Vec<Finding>) {
     if facts.plan.moves.is_empty() {
         return;
@@ -46,7 +47,8 @@ fn coming(facts: &Facts<'_>) -> BTreeMap<NodeIdx, Vec<Incoming>> {
     for moved in facts.plan.moves.iter().filter(|m| m.to != m.from) {
         all.entry(moved.to).or_default().push(Incoming::replacement(facts.snapshot, moved.pod));
     }
-    for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
+    // The other rooms are taken from the start.
+    for room in facts.plan.reserved.iter().filter(|room| goes_with(facts, room).is_some()) {
         all.entry(room.node).or_default().push(incoming(facts, room));
     }
     all

@@ -4,9 +4,10 @@
 //! Waiting pods are gone through again in the scheduler's order, highest priority, then oldest, then name, the pods of
 //! a group together: what the plan lists is put where it says, what it does not list must find no place then. A
 //! replacement that a controller makes only when a terminating pod is gone needs room where its node is emptied,
-//! does not take it back, or holds less of it now. In the end everybody passes at the listed place, all moves done.
+//! does not take it back, or holds less of it now. In the end there is room at the listed place, all moves done.
 //!
-//! Left open: groups of unlike pods or with rules beyond room that the plan does not list.
+//! Left open: groups of unlike pods or with rules beyond room that the plan does not list, and rules beyond room of
+//! replacements that nobody moves.
 //!
 //! May import: snapshot, filter, `plan::types`, `plan::request`
 
@@ -125,7 +126,16 @@ fn replay(
 ) -> Vec<Finding> {
     let (with, without): (Vec<PodIdx>, Vec<PodIdx>) = turn.iter().partition(|pod| listed.contains_key(pod));
     for &pod in &with {
-        state.place(Incoming::pending(facts.snapshot, pod), listed[&pod]);
+        let (incoming, node) = (Incoming::pending(facts.snapshot, pod), listed[&pod]);
+        // Volcano keeps the room of a nomination that does not fit yet.
+        let promised = facts.snapshot.pod(pod).nominated == Some(node)
+            && state.rules_of(incoming.spec) == Some(SchedulerRules::Volcano);
+        let fits = state.rules_of(incoming.spec).is_some() && Prepared::new(state, incoming).fits(node);
+        if !(fits || promised) {
+            let node = facts.snapshot.node_name(node);
+            return vec![about(Check::RoomTaken, pod, format!("finds no room on {node} at its turn"))];
+        }
+        state.place(incoming, node);
     }
     let needed = needed(facts, turn[0]);
     if !with.is_empty() && with.len() < needed {
@@ -198,19 +208,24 @@ fn somewhere(facts: &Facts<'_>, state: &State<'_>, incoming: Incoming) -> Option
 fn replacements(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Finding> {
     let listed: BTreeSet<PodIdx> =
         facts.plan.reserved.iter().filter(|room| room.replaces).map(|room| room.pod).collect();
-    let mut findings = Vec::new();
     let open = |pod: &PodIdx| !(listed.contains(pod) || facts.moves_of.contains_key(pod));
-    for pod in returning(facts).into_iter().filter(open) {
+    let open: Vec<PodIdx> = returning(facts).into_iter().filter(open).collect();
+    // The others' rooms may close a node to it that was open before, and the other way round.
+    let welcome: Vec<bool> = open.iter().map(|&pod| comes_home(facts, state, pod)).collect();
+    for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
+        take(facts, state, room);
+    }
+    let mut findings = Vec::new();
+    for (pod, welcome) in open.into_iter().zip(welcome) {
         let incoming = Incoming::replacement(facts.snapshot, pod);
         let cards = facts.snapshot.requests(facts.snapshot.spec(incoming.spec).requests);
         let Some(home) = facts.snapshot.pod(pod).node.filter(|_| cards.get(facts.plan.resource) > 0) else {
             continue;
         };
-        let freed = facts.freed.contains(&home);
+        let closed = !welcome && !comes_home(facts, state, pod);
+        let homeless = facts.freed.contains(&home) || grows(facts, pod) || closed;
         let before = state.checkpoint();
         state.remove(pod);
-        let known = state.rules_of(incoming.spec).is_some();
-        let homeless = freed || grows(facts, pod) || known && !Prepared::new(state, incoming).fits(home);
         let lost = homeless && somewhere(facts, state, incoming).is_some();
         state.rollback(before);
         if lost {
@@ -219,6 +234,17 @@ fn replacements(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The node of the pod takes its replacement once the pod is gone. The state is as before afterwards.
+fn comes_home(facts: &Facts<'_>, state: &mut State<'_>, pod: PodIdx) -> bool {
+    let incoming = Incoming::replacement(facts.snapshot, pod);
+    let start = state.checkpoint();
+    state.remove(pod);
+    let fits = state.rules_of(incoming.spec).is_some()
+        && facts.snapshot.pod(pod).node.is_some_and(|home| Prepared::new(state, incoming).fits(home));
+    state.rollback(start);
+    fits
 }
 
 /// The replacement asks for more of something than the pod holds, as kube-scheduler or Volcano counts.
@@ -275,24 +301,21 @@ fn of_owner(facts: &Facts<'_>, owner: OwnerIdx, mut pods: Vec<PodIdx>) -> Vec<Po
     pods
 }
 
-/// Everybody with a room passes there, all moves done and all rooms taken, which `state` shows.
+/// Every replacement of a terminating pod passes in its room, all moves done and all rooms taken, which `state` shows.
+/// A waiting pod is bound before anything moves, so afterwards it only takes up room, which the moves feel.
 pub(super) fn in_the_end(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for room in &facts.plan.reserved {
+    for room in facts.plan.reserved.iter().filter(|room| room.replaces) {
         let coming = incoming(facts, room);
         let before = state.checkpoint();
         let tenant = Tenant::bound(facts.snapshot, coming);
         state.apply(Change { tenant, node: room.node, arrives: false });
-        if room.replaces {
-            state.remove(room.pod);
-        }
-        let fits = Prepared::new(state, coming).fits(room.node);
-        // Volcano keeps the room of a nomination that does not fit yet.
-        let promised = !room.replaces
-            && facts.snapshot.pod(room.pod).nominated == Some(room.node)
-            && state.rules_of(coming.spec) == Some(SchedulerRules::Volcano);
+        state.remove(room.pod);
+        let prepared = Prepared::new(state, coming);
+        let taken = prepared.is_plain() && !prepared.fits(room.node);
+        drop(prepared);
         state.rollback(before);
-        if !(fits || promised) {
+        if taken {
             let node = facts.snapshot.node_name(room.node);
             findings.push(about(
                 Check::RoomTaken,
@@ -302,4 +325,17 @@ pub(super) fn in_the_end(facts: &Facts<'_>, state: &mut State<'_>) -> Vec<Findin
         }
     }
     findings
+}
+
+/// The pod that a room is for has its node among those that are freed, so the room is chosen with that node.
+pub(super) fn goes_with(facts: &Facts<'_>, room: &Reserved) -> Option<NodeIdx> {
+    facts.snapshot.pod(room.pod).node.filter(|home| room.replaces && facts.freed.contains(home))
+}
+
+/// Takes a room. At home the old pod makes place; elsewhere both are counted.
+pub(super) fn take(facts: &Facts<'_>, state: &mut State<'_>, room: &Reserved) {
+    if room.replaces && facts.snapshot.pod(room.pod).node == Some(room.node) {
+        state.remove(room.pod);
+    }
+    state.place(incoming(facts, room), room.node);
 }

@@ -192,9 +192,7 @@ const TABLE: &[(&[Check], Around, Inside)] = {
         (&[C::WaitingWithoutRoom], |w| w.pod("t/w-0 - 1 c", &json!({})), kept),
         (&[C::ReplacementWithoutRoom],
             |w| w.pod("t/c-9 n1 1 c", &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})), kept),
-        // n2 has four cards for w-0, and a-0 takes two of them.
-        (&[C::RoomTaken, C::RefusedInTheEnd, C::RefusedAtItsTurn], |w| w.pod("t/w-0 - 4 c", &json!({})),
-            |s, _, p| room(s, p, "w-0", "n2", false)),
+        (&[C::RoomTaken], |w| w.pod("t/w-0 - 1 c", &json!({})), |s, _, p| room(s, p, "w-0", "n6", false)),
         // Seven holes of three cards, eight once n1 is empty; one of them is on n2, and leaves one card for a-0.
         (&[C::TakerInTheWay], |w| waiting(w, 8, 8, 3), kept),
         (&[C::HardTopology],

@@ -88,6 +88,17 @@ fn f51_terminating_pods_do_not_block_their_node_but_their_replacements_need_room
 }
 
 #[test]
+fn the_room_of_a_waiting_pod_is_not_taken_by_a_move() {
+    let world = world().pod("t/w-0 - 4 c", &json!({}));
+    let (snapshot, request) = (world.cluster.build(), world.request);
+    let mut plan = super::plan(&snapshot, &request, FREED, MOVES);
+    let (pod, node) = (pod(&snapshot, "w-0"), super::node(&snapshot, "n2"));
+    plan.reserved.push(Reserved { pod, node, replaces: false });
+    let both = BTreeSet::from([Check::RefusedInTheEnd, Check::RefusedAtItsTurn]);
+    assert_eq!(super::codes(&super::check_plan(&snapshot, &request, &plan)), both, "a-0 finds n2 full");
+}
+
+#[test]
 fn a_replacement_that_is_there_already_needs_no_room() {
     let leaving = |kind: &str| {
         let owner = json!([{"apiVersion": "apps/v1", "kind": kind, "name": "c", "controller": true}]);
