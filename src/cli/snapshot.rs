@@ -43,18 +43,62 @@ pub fn run(args: &SnapshotArgs, out: &mut Out) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes beside the file and renames, so that a file is there whole or not at all.
+/// Writes beside the file and renames, so that a file is there whole or not at all. What is no file (a device, a pipe)
+/// is written to, never replaced, and of a link the target is.
 fn store(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let compressed = path.extension().is_some_and(|ending| ending == "gz");
+    if target.exists() && !target.is_file() {
+        return fill(&mut std::fs::File::options().write(true).open(&target)?, text, compressed);
+    }
+    let mut beside = target.as_os_str().to_owned();
     beside.push(".part");
     let mut file = std::fs::File::create(&beside)?;
-    if path.extension().is_some_and(|ending| ending == "gz") {
-        let mut gzip = GzEncoder::new(&mut file, Compression::default());
-        gzip.write_all(text)?;
-        gzip.finish()?;
-    } else {
-        file.write_all(text)?;
+    let written = fill(&mut file, text, compressed)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&beside, &target));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
     }
-    file.sync_all()?;
-    std::fs::rename(&beside, path)
+    written
+}
+
+fn fill(file: &mut std::fs::File, text: &[u8], compressed: bool) -> io::Result<()> {
+    if !compressed {
+        return file.write_all(text);
+    }
+    let mut gzip = GzEncoder::new(file, Compression::default());
+    gzip.write_all(text)?;
+    gzip.finish().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_keeps_pointing_and_nothing_is_left_beside() {
+        let folder = std::env::temp_dir().join(format!("repack-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (file, link) = (folder.join("real.json"), folder.join("link.json"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        store(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["link.json", "real.json"]);
+        assert!(store(&folder, b"new").is_err(), "a folder is no file to write");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_device_is_written_to_and_stays_one() {
+        for device in ["/dev/null", "/dev/full"].map(Path::new).into_iter().filter(|path| path.exists()) {
+            let written = store(device, b"text");
+            assert_eq!(written.is_ok(), device.ends_with("null"));
+            assert!(!std::fs::metadata(device).unwrap().is_file());
+        }
+    }
 }
