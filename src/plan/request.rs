@@ -192,13 +192,14 @@ impl Request {
     /// (flags of the process), since the API does not carry it.
     ///
     /// # Errors
-    /// What [`RepackRunSpec::validate`] finds, and a missing resource.
+    /// What [`RepackRunSpec::validate`] finds, a missing resource, and fields that no plan would follow.
     pub fn from_spec(
         spec: &RepackRunSpec,
         resource: Option<&str>,
         base: Movability,
     ) -> Result<Self, Vec<FieldError>> {
         spec.validate()?;
+        supported(spec)?;
         let goal = spec.goals.first();
         let Some(resource) = goal.map(|g| g.resource.as_str()).or(resource) else {
             return Err(vec![FieldError::new(
@@ -275,6 +276,20 @@ impl Request {
     }
 }
 
+/// Refuses what the contract has and planning does not: a plan that passes over a field would not be what was asked for.
+fn supported(spec: &RepackRunSpec) -> Result<(), Vec<FieldError>> {
+    let mut faults = Vec::new();
+    if spec.network_topology.is_some() {
+        faults.push(FieldError::new("spec.networkTopology", "is not supported yet"));
+    }
+    let planner = spec.planner.as_ref();
+    let drain = planner.is_some_and(|planner| planner.algorithm == Some(Algorithm::Drain));
+    if drain && planner.and_then(|planner| planner.min_benefit).is_some_and(|least| least > 0) {
+        faults.push(FieldError::new("spec.planner.minBenefit", "is not supported by algorithm Drain"));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
 impl Weights {
     /// Largest weight: keeps every cost of a cluster far inside 64 bits.
     pub const MOST: i64 = 1_000_000;
@@ -330,6 +345,22 @@ mod tests {
                 "min-improvement must be 0 to 100, not 101"
             ]
         );
+    }
+
+    #[test]
+    fn what_no_plan_would_follow_is_refused_and_not_passed_over() {
+        let faults = |json: serde_json::Value| -> Vec<String> {
+            let spec: RepackRunSpec = serde_json::from_value(json).unwrap();
+            let request = Request::from_spec(&spec, Some("x.io/npu"), Movability::default());
+            request.err().unwrap_or_default().iter().map(ToString::to_string).collect()
+        };
+        let drain = |least: i64| serde_json::json!({"mode": "DryRun", "planner": {"algorithm": "Drain", "minBenefit": least}});
+        assert_eq!(
+            faults(serde_json::json!({"mode": "DryRun", "networkTopology": {"hyperNodeTier": 1}})),
+            ["spec.networkTopology is not supported yet"]
+        );
+        assert_eq!(faults(drain(1)), ["spec.planner.minBenefit is not supported by algorithm Drain"]);
+        assert!(faults(drain(0)).is_empty());
     }
 
     #[test]
