@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use super::args::groups::SourceArgs;
 use super::error::CliError;
 use super::output::Out;
+use crate::snapshot::lacking::lacking;
 use crate::snapshot::read::{InputError, ReadStats, folder_entries, read_all};
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
 /// How a file of a cluster is made that reading it can follow. The same line stands in the README; a transcript test compares them.
-pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,jobs.batch.volcano.sh,\
-                           replicasets,statefulsets,pdb -A -o json > cluster.json";
+pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh,\
+                           jobs.batch.volcano.sh,jobs.batch,replicasets,statefulsets,pdb,pvc,pv,storageclasses,csinodes \
+                           -A -o json > cluster.json";
 
 /// Reads everything the command line names into one snapshot, and says on standard error how old it is and what it
 /// lacks.
@@ -32,6 +34,9 @@ pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
         .finish()
         .map_err(|fault| CliError::failure("cannot use this cluster state").because(fault))?;
     tell(&stats, out);
+    for sentence in lacking(&snapshot) {
+        out.warning(format!("{sentence}."));
+    }
     Ok(snapshot)
 }
 

@@ -8,6 +8,7 @@
 mod anonymize;
 pub mod build;
 pub mod classes;
+pub mod lacking;
 pub mod model;
 pub mod names;
 pub mod quantity;

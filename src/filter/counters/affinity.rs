@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::selection::Selection;
+use super::selection::{Doubt, Selection};
 use super::topology::{Domain, KeyIdx, Topology};
 use crate::filter::state::Change;
 use crate::snapshot::Snapshot;
@@ -230,14 +230,14 @@ impl Terms {
             of_spec.push(of);
         }
         for (at, term) in terms.values().iter().enumerate() {
-            for spec in selection.of_term(term) {
+            for spec in selection.of_term(term, Doubt::Selected) {
                 of_spec[spec.at()].repelled.push(number(at));
             }
         }
         for (at, list) in lists.values().iter().enumerate() {
-            let mut selected = selection.of_term(&list[0]);
+            let mut selected = selection.of_term(&list[0], Doubt::NotSelected);
             for term in &list[1..] {
-                let also = selection.of_term(term);
+                let also = selection.of_term(term, Doubt::NotSelected);
                 selected.retain(|spec| also.binary_search(spec).is_ok());
             }
             for spec in selected {

@@ -8,6 +8,15 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::model::pod::PodTerm;
 use crate::snapshot::model::{NamespaceIdx, Op, PodSpec, Selector, SpecIdx, Sym};
 
+/// What a namespace is taken for whose object was not read, where a selector asks for its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Selected: pods there may be the ones to keep away from.
+    Selected,
+    /// Not selected: nobody knows that pods there are the ones to be near to.
+    NotSelected,
+}
+
 /// Specs by label.
 pub struct Selection<'s> {
     snapshot: &'s Snapshot,
@@ -30,9 +39,9 @@ impl<'s> Selection<'s> {
     }
 
     /// Specs that a pod (anti-)affinity term selects, in order. A term without selector selects none.
-    pub fn of_term(&self, term: &PodTerm) -> Vec<SpecIdx> {
+    pub fn of_term(&self, term: &PodTerm, doubt: Doubt) -> Vec<SpecIdx> {
         let Some(selector) = &term.selector else { return Vec::new() };
-        self.specs(selector, |spec| self.in_scope(term, spec.namespace))
+        self.specs(selector, |spec| self.in_scope(term, spec.namespace, doubt))
     }
 
     /// Specs of one namespace that a selector selects, in order.
@@ -40,11 +49,12 @@ impl<'s> Selection<'s> {
         self.specs(selector, |spec| spec.namespace == namespace)
     }
 
-    fn in_scope(&self, term: &PodTerm, namespace: Sym) -> bool {
+    fn in_scope(&self, term: &PodTerm, namespace: Sym, doubt: Doubt) -> bool {
         term.namespaces.contains(&namespace)
             || term.namespace_selector.as_ref().is_some_and(|selector| {
                 self.namespaces.get(&namespace).is_some_and(|&at| {
-                    selector.matches(&self.snapshot.namespaces[at.at()].labels, &self.snapshot.symbols)
+                    let namespace = &self.snapshot.namespaces[at.at()];
+                    namespace.selected(selector, &self.snapshot.symbols).unwrap_or(doubt == Doubt::Selected)
                 })
             })
     }

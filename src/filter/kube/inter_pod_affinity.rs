@@ -251,6 +251,31 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_a_namespace_that_was_not_read_count_against_the_pod() {
+        let team = "{labelSelector: {matchLabels: {app: web}}, namespaceSelector: {matchLabels: {team: x}}, topologyKey: zone}";
+        let terms = [team.to_owned()];
+        let read = "{apiVersion: v1, kind: Namespace, metadata: {name: other, labels: {team: y}}}".to_owned();
+        let web = pod_in("other", "web", "app: web", "nodeName: a1");
+        let lonely = at("a1", "lonely", "", &repels(&terms));
+        let foreign = pod_in("other", "new", "app: web", "");
+        let lines = [
+            line("unread", std::slice::from_ref(&web), pod("new", "", &repels(&terms)), "a2", Fail),
+            line(
+                "unread, other zone",
+                std::slice::from_ref(&web),
+                pod("new", "", &repels(&terms)),
+                "b1",
+                Pass,
+            ),
+            line("read", &[web.clone(), read.clone()], pod("new", "", &repels(&terms)), "a2", Pass),
+            line("own, unread", std::slice::from_ref(&lonely), foreign.clone(), "a2", Fail),
+            line("own, read", &[lonely, read], foreign, "a2", Pass),
+            line("near, unread", &[web], pod("new", "", &attracts(&terms)), "a2", Unresolvable),
+        ];
+        table(NAME, &lines);
+    }
+
+    #[test]
     fn up_to_1_36_a_selector_of_absence_reaches_every_namespace() {
         let not_test = "{labelSelector: {}, namespaceSelector: {matchExpressions: \
                         [{key: stage, operator: NotIn, values: [test]}]}, topologyKey: zone}";

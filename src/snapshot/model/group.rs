@@ -3,6 +3,7 @@
 //! May import: snapshot
 
 use super::ids::{GroupIdx, NamespaceIdx, OwnerIdx, PodIdx, Sym};
+use super::intern::Symbols;
 use super::selector::{Labels, Selector};
 use super::workload::OwnerObject;
 use crate::snapshot::view::object::Kind;
@@ -18,6 +19,22 @@ pub struct Namespace {
     pub annotations: Labels,
     /// The Namespace object was read. If not, its labels are unknown but for the name.
     pub read: bool,
+}
+
+impl Namespace {
+    /// Whether a selector selects it; `None` where labels decide that were not read.
+    pub fn selected(&self, selector: &Selector, symbols: &Symbols) -> Option<bool> {
+        let told = |key: Sym| self.read || self.labels.get(key).is_some();
+        let mut open = false;
+        for requirement in &selector.0 {
+            if !told(requirement.key) {
+                open = true;
+            } else if !requirement.matches(&self.labels, symbols) {
+                return Some(false);
+            }
+        }
+        (!open).then_some(true)
+    }
 }
 
 /// A `PodGroup` of Volcano, or a virtual one made of a controlling owner.
