@@ -6,7 +6,7 @@
 //!
 //! May import: snapshot, filter, plan
 
-use crate::filter::{Detail, Failure, PluginName, Prepared, SchedulerRules, State, Verdict};
+use crate::filter::{Detail, Failure, Incoming, PluginName, Prepared, SchedulerRules, State, Verdict};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx, Sym};
 
@@ -35,6 +35,10 @@ pub enum Answer {
     HoldsNothing,
     /// It is terminating: nothing is done to it.
     Terminating,
+    /// It has ended.
+    Finished,
+    /// It waits for a node. Holds the node where room is kept for it; without one it is asked about all nodes.
+    Waits(Option<NodeIdx>),
     /// It may not move.
     MayNotMove(Reason),
     /// The plan moves it there.
@@ -63,7 +67,8 @@ pub struct PodExplanation {
     pub cards: i64,
     /// What keeps it or lets it go.
     pub answer: Answer,
-    /// Receivers that would accept it if it might move, by name; empty for every other answer.
+    /// Receivers that would accept it if it might move, nodes that would accept a waiting pod, by name; empty for
+    /// every other answer.
     pub accepting: Vec<NodeIdx>,
     /// Receivers that refuse it although others do not, most first.
     pub refusals: Vec<Refusal>,
@@ -198,19 +203,27 @@ impl<'s> Explainer<'s> {
 
     fn about(&self, pod: PodIdx) -> PodExplanation {
         let snapshot = self.problem.snapshot;
-        let cards = self.problem.cards(pod);
+        let ended = snapshot.pod(pod).phase.is_finished();
+        let cards = if ended { 0 } else { self.problem.cards(pod) };
         let planned = self.planned.plan.moves.iter().find(|m| m.pod == pod);
         let quick = if let Some(m) = planned {
             Some(Answer::Moves(m.to))
         } else if snapshot.pod(pod).terminating {
             Some(Answer::Terminating)
+        } else if ended {
+            Some(Answer::Finished)
         } else if cards == 0 {
             Some(Answer::HoldsNothing)
         } else {
-            None
+            self.room_of(pod).map(|node| Answer::Waits(Some(node)))
         };
         if let Some(answer) = quick {
             return PodExplanation { pod, cards, answer, accepting: Vec::new(), refusals: Vec::new() };
+        }
+        if snapshot.pod(pod).node.is_none() {
+            let all = (0..self.problem.nodes.len()).map(NodeIdx::new);
+            let (accepting, refusals) = self.ask(Incoming::pending(snapshot, pod), all);
+            return PodExplanation { pod, cards, answer: Answer::Waits(None), accepting, refusals };
         }
         let (fits, refusals) = self.ask_receivers(pod);
         let (withheld, fits): (Vec<NodeIdx>, Vec<NodeIdx>) =
@@ -234,32 +247,42 @@ impl<'s> Explainer<'s> {
         withheld[at].cards.is_none_or(|cards| self.left(node, &[]) - cards < self.problem.need_of(pod))
     }
 
+    /// Where room is kept for a waiting pod.
+    fn room_of(&self, pod: PodIdx) -> Option<NodeIdx> {
+        self.planned.plan.reserved.iter().find(|room| !room.replaces && room.pod == pod).map(|room| room.node)
+    }
+
     /// Receivers that accept the pod's replacement, and the others by reason.
     fn ask_receivers(&self, pod: PodIdx) -> (Vec<NodeIdx>, Vec<Refusal>) {
         let source = self.problem.snapshot.pod(pod).node;
-        let prepared = Prepared::new(&self.state, self.problem.replacement[pod.at()]);
+        let receives = |&node: &NodeIdx| {
+            matches!(self.problem.node(node).role, Role::Stays | Role::Candidate)
+                && !self.freed[node.at()]
+                && Some(node) != source
+        };
+        let nodes = (0..self.problem.nodes.len()).map(NodeIdx::new).filter(receives);
+        self.ask(self.problem.replacement[pod.at()], nodes)
+    }
+
+    /// Which of these nodes accept a pod, and the others by reason.
+    fn ask(&self, pod: Incoming, nodes: impl Iterator<Item = NodeIdx>) -> (Vec<NodeIdx>, Vec<Refusal>) {
+        let prepared = Prepared::new(&self.state, pod);
         let mut fits = Vec::new();
         let mut refusals: Vec<Refusal> = Vec::new();
-        for (at, facts) in self.problem.nodes.iter().enumerate() {
-            let node = NodeIdx::new(at);
-            let receives = matches!(facts.role, Role::Stays | Role::Candidate);
-            if !receives || self.freed[at] || Some(node) == source {
+        for node in nodes {
+            let (Verdict::Wait(failure) | Verdict::Fail(failure)) = prepared.verdict(node) else {
+                fits.push(node);
                 continue;
-            }
-            match prepared.verdict(node) {
-                Verdict::Pass => fits.push(node),
-                Verdict::Wait(failure) | Verdict::Fail(failure) => {
-                    match refusals.iter_mut().find(|r| kind(&r.failure) == kind(&failure)) {
-                        Some(same) => {
-                            if nearness(&failure.detail) > nearness(&same.failure.detail) {
-                                same.closest = node;
-                                same.failure = failure;
-                            }
-                            same.nodes.push(node);
-                        }
-                        None => refusals.push(Refusal { nodes: vec![node], closest: node, failure }),
+            };
+            match refusals.iter_mut().find(|r| kind(&r.failure) == kind(&failure)) {
+                Some(same) => {
+                    if nearness(&failure.detail) > nearness(&same.failure.detail) {
+                        same.closest = node;
+                        same.failure = failure;
                     }
+                    same.nodes.push(node);
                 }
+                None => refusals.push(Refusal { nodes: vec![node], closest: node, failure }),
             }
         }
         refusals.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then(a.closest.cmp(&b.closest)));

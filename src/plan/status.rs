@@ -9,7 +9,7 @@ use crate::api::{
     PlanMove, PlanSummary, Reason, RepackRunStatus, ReservedRoom, ResolvedScope, Taker, UnmovableCount,
 };
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::GroupIdx;
+use crate::snapshot::model::{GroupIdx, PodIdx};
 
 use super::outcome::{Conclusion, Planned, plan_id};
 use super::takers;
@@ -67,7 +67,7 @@ pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
 }
 
 /// Rooms of pods of the resource, by namespace and name.
-fn reserved(snapshot: &Snapshot, plan: &Plan) -> Vec<ReservedRoom> {
+pub fn reserved(snapshot: &Snapshot, plan: &Plan) -> Vec<ReservedRoom> {
     rooms_of_cards(snapshot, plan)
         .map(|(room, cards)| ReservedRoom {
             namespace: snapshot.namespace_name(snapshot.pod(room.pod).namespace).to_owned(),
@@ -93,6 +93,14 @@ pub fn rooms_of_cards<'a>(
         plan.reserved.iter().map(|room| (room, cards(room))).filter(|(_, cards)| *cards > 0).collect();
     rooms.sort_by_key(|(room, _)| room.pod);
     rooms.into_iter()
+}
+
+/// What people call a waiting pod by: its group, or itself where it has none.
+pub fn waiting_name(snapshot: &Snapshot, pod: PodIdx) -> String {
+    match snapshot.pod(pod).group {
+        Some(group) => format!("PodGroup {}", snapshot.group_key(group)),
+        None => format!("pod {}", snapshot.pod_key(pod)),
+    }
 }
 
 fn api_taker(snapshot: &Snapshot, taker: &takers::Taker) -> Taker {

@@ -49,7 +49,9 @@ pub fn lacking(snapshot: &Snapshot) -> Vec<String> {
         claims(spec, &|claim| !snapshot.text(claim.pv_name).is_empty())
     });
     tell(storage.classes.is_empty(), "StorageClasses", nowhere, &|spec| {
-        claims(spec, &|claim| claim.pv.is_none() && !snapshot.text(claim.class_name).is_empty())
+        claims(spec, &|claim| {
+            snapshot.text(claim.pv_name).is_empty() && !snapshot.text(claim.class_name).is_empty()
+        })
     });
     tell(
         storage.nodes.iter().all(|node| !node.known),

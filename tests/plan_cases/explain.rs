@@ -36,6 +36,9 @@ fn line(snapshot: &Snapshot, request: &Request, pod: &PodExplanation) -> String 
     let answer = match &pod.answer {
         Answer::HoldsNothing => "holds nothing".to_owned(),
         Answer::Terminating => "is terminating".to_owned(),
+        Answer::Finished => "has ended".to_owned(),
+        Answer::Waits(None) => "waits for a node".to_owned(),
+        Answer::Waits(Some(node)) => format!("has its room on {}", snapshot.node_name(*node)),
         Answer::MayNotMove(reason) => reason.sentence(snapshot),
         Answer::Moves(to) => format!("goes to {}", snapshot.node_name(*to)),
         Answer::Fits(nodes) => format!("fits {}", names(snapshot, nodes)),

@@ -46,6 +46,7 @@ pub fn plan(
     }
     text.push_str(&waiting::rooms(snapshot, &planned.plan, view));
     text.push_str(&waiting::takers(status));
+    text.push_str(&printable_lines(&waiting::withheld(snapshot, &planned.report)));
     let kept = kept(planned);
     if !kept.is_empty() {
         let _ = writeln!(text, "\nkept: {kept}");

@@ -2,6 +2,7 @@
 //!
 //! May import: cli, api, snapshot, plan
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::api::RepackRunStatus;
@@ -9,7 +10,8 @@ use crate::cli::args::groups::Format;
 use crate::cli::options::{Glyphs, View};
 use crate::cli::output::Table;
 use crate::plan::Plan;
-use crate::plan::status::rooms_of_cards;
+use crate::plan::outcome::Report;
+use crate::plan::status::{rooms_of_cards, waiting_name};
 use crate::snapshot::Snapshot;
 
 /// How many rooms and how many receivers are named before the rest is counted.
@@ -58,6 +60,22 @@ pub fn takers(status: &RepackRunStatus) -> String {
             "{blank}waiting {what} {}/{name} fits once victims have left{could}",
             taker.namespace
         );
+    }
+    text
+}
+
+/// One line per gang that receivers keep room for, because a plan that used it would be in the gang's way.
+pub fn withheld(snapshot: &Snapshot, report: &Report) -> String {
+    let mut nodes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for kept in &report.withheld {
+        nodes.entry(waiting_name(snapshot, kept.taker)).or_default().push(snapshot.node_name(kept.node));
+    }
+    let mut text = String::new();
+    for (name, nodes) in nodes {
+        let blank = if text.is_empty() { "\n" } else { "" };
+        let (named, rest) = nodes.split_at(nodes.len().min(MOST_RECEIVERS));
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let _ = writeln!(text, "{blank}room is kept for waiting {name} on {}{more}", named.join(", "));
     }
     text
 }

@@ -4,10 +4,11 @@
 
 use serde::Serialize;
 
-use crate::api::API_VERSION;
+use crate::api::{API_VERSION, ReservedRoom};
 use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
 use crate::plan::kept::Kept;
 use crate::plan::reason::Reason;
+use crate::plan::status::{reserved, waiting_name};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
@@ -25,6 +26,9 @@ pub struct Explanation {
     pub node: Option<NodeAnswer>,
     /// Pods.
     pub pods: Vec<PodAnswer>,
+    /// Rooms that are kept on nodes which refuse one of the pods.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rooms: Vec<ReservedRoom>,
 }
 
 /// Why a node stays.
@@ -94,18 +98,27 @@ pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -
         reason: kept.map(|k| k.code().to_owned()).unwrap_or_default(),
         message: kept.map(|k| k.sentence(snapshot)).unwrap_or_default(),
     };
-    let pods = found.pods.iter().map(|p| pod_answer(snapshot, explainer, p)).collect();
-    explanation(Some(answer), pods)
+    explanation(snapshot, explainer, Some(answer), &found.pods)
 }
 
 /// Explains pods.
 pub fn pods(snapshot: &Snapshot, explainer: &mut Explainer<'_>, pods: &[PodIdx]) -> Explanation {
     let found: Vec<PodExplanation> = pods.iter().map(|&pod| explainer.pod(pod)).collect();
-    explanation(None, found.iter().map(|p| pod_answer(snapshot, explainer, p)).collect())
+    explanation(snapshot, explainer, None, &found)
 }
 
-const fn explanation(node: Option<NodeAnswer>, pods: Vec<PodAnswer>) -> Explanation {
-    Explanation { api_version: API_VERSION, kind: "Explanation", node, pods }
+fn explanation(
+    snapshot: &Snapshot,
+    explainer: &Explainer<'_>,
+    node: Option<NodeAnswer>,
+    found: &[PodExplanation],
+) -> Explanation {
+    let pods: Vec<PodAnswer> = found.iter().map(|p| pod_answer(snapshot, explainer, p)).collect();
+    let refused = |room: &ReservedRoom| {
+        pods.iter().any(|pod| pod.refusals.iter().any(|refusal| refusal.nodes.contains(&room.node)))
+    };
+    let rooms = reserved(snapshot, &explainer.planned().plan).into_iter().filter(refused).collect();
+    Explanation { api_version: API_VERSION, kind: "Explanation", node, pods, rooms }
 }
 
 /// What lifts a reason for all its pods: a flag that replaces a list names what is enabled already, too.
@@ -115,6 +128,15 @@ fn remedy(snapshot: &Snapshot, explainer: &Explainer<'_>, why: &Reason) -> Strin
         Some(held) => held.remedy.clone(),
         None => why.remedy(snapshot).unwrap_or_default(),
     }
+}
+
+/// The waiting gangs that these nodes keep room for.
+fn takers(snapshot: &Snapshot, explainer: &Explainer<'_>, nodes: &[NodeIdx]) -> String {
+    let withheld = explainer.planned().report.withheld.iter().filter(|w| nodes.contains(&w.node));
+    let mut names: Vec<String> = withheld.map(|w| waiting_name(snapshot, w.taker)).collect();
+    names.sort_unstable();
+    names.dedup();
+    format!("waiting {}", names.join(" and "))
 }
 
 fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplanation) -> PodAnswer {
@@ -133,6 +155,22 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
                 Vec::new(),
                 &[],
             ),
+            Answer::Finished => {
+                ("Finished", "has ended and holds nothing".to_owned(), String::new(), Vec::new(), &[])
+            }
+            Answer::Waits(room) => {
+                let after = if explainer.planned().plan.is_empty() {
+                    ""
+                } else {
+                    " (asked with the plan carried out)"
+                };
+                let room = match room {
+                    Some(node) => format!("its room is kept on {}", snapshot.node_name(*node)),
+                    None => format!("no room is kept for it{after}"),
+                };
+                let message = format!("waits for a node, {room}");
+                ("Waiting", message, String::new(), names(&found.accepting), &found.refusals)
+            }
             Answer::MayNotMove(why) => (
                 why.code.as_str(),
                 format!("{MAY_NOT_MOVE}it {}", why.sentence(snapshot)),
@@ -166,7 +204,8 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
                 ("NoReceiver", message, String::new(), names(alone), &found.refusals)
             }
             Answer::Withheld(nodes) => {
-                let message = "fits only where room is kept for a waiting gang".to_owned();
+                let message =
+                    format!("fits only where room is kept for {}", takers(snapshot, explainer, nodes));
                 ("NoReceiver", message, String::new(), names(nodes), &found.refusals)
             }
             Answer::Nowhere(refusals) => {

@@ -40,11 +40,22 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
         }
         about(&mut text, pod, wide);
     }
+    let shown = if wide { found.rooms.len() } else { found.rooms.len().min(NAMED) };
+    for (at, room) in found.rooms[..shown].iter().enumerate() {
+        let blank = if at == 0 { "\n" } else { "" };
+        let (kind, plural) =
+            (if room.terminating { "the replacement of" } else { "waiting pod" }, plural(room.cards));
+        let pod = format!("{}/{}", room.namespace, room.name);
+        let _ = writeln!(text, "{blank}{} keeps {} card{plural} for {kind} {pod}", room.node, room.cards);
+    }
+    if shown < found.rooms.len() {
+        let _ = writeln!(text, "and {} more (-o wide)", found.rooms.len() - shown);
+    }
     printable_lines(&text)
 }
 
 fn about(text: &mut String, pod: &PodAnswer, wide: bool) {
-    let plural = if pod.cards == 1 { "" } else { "s" };
+    let plural = plural(pod.cards);
     let place = if pod.node.is_empty() { String::new() } else { format!(" on {}", pod.node) };
     let answer = match pod.message.strip_prefix(MAY_NOT_MOVE) {
         Some(why) => format!("may not move ({}): {why}", pod.reason),
@@ -73,6 +84,10 @@ fn about(text: &mut String, pod: &PodAnswer, wide: bool) {
             let _ = writeln!(text, "    {}", refusal.nodes.join(", "));
         }
     }
+}
+
+const fn plural(n: i64) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }
 
 fn some(names: &[String], wide: bool) -> String {
