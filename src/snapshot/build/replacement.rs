@@ -52,7 +52,7 @@ pub(super) fn resolve(
     workload_of: impl Fn(&Pod) -> Option<usize>,
     workloads: &[DraftWorkload],
 ) {
-    let mut known: FxHashMap<(SpecIdx, SpecIdx), Option<SpecIdx>> = FxHashMap::default();
+    let mut known: FxHashMap<(SpecIdx, SpecIdx, bool), Option<SpecIdx>> = FxHashMap::default();
     for (draft, pod) in drafts.iter().zip(pods) {
         if draft.candidate || !pod.stands() {
             continue;
@@ -66,11 +66,12 @@ pub(super) fn resolve(
         if sized_by_other.is_some() || keeps_old_template(builder, workload, pod) {
             continue;
         }
+        let outdated = is_outdated(builder, workload, pod);
         pod.replacement = if draft.overhead.is_empty() {
-            let make = || replacement(builder, template.spec, pod.spec, &draft.overhead);
-            *known.entry((template.spec, pod.spec)).or_insert_with(make)
+            let make = || replacement(builder, template.spec, pod.spec, &draft.overhead, outdated);
+            *known.entry((template.spec, pod.spec, outdated)).or_insert_with(make)
         } else {
-            replacement(builder, template.spec, pod.spec, &draft.overhead)
+            replacement(builder, template.spec, pod.spec, &draft.overhead, outdated)
         };
     }
 }
@@ -107,12 +108,21 @@ fn keeps_old_template(builder: &Builder, workload: &DraftWorkload, pod: &Pod) ->
     ordinal.is_some_and(|ordinal| ordinal < workload.partition)
 }
 
-/// `None` when the live spec stands for the replacement.
+/// The pod says itself that it was made of another revision of the template than the present one.
+fn is_outdated(builder: &Builder, workload: &DraftWorkload, pod: &Pod) -> bool {
+    let labels = &builder.specs.values()[pod.spec.at()].labels;
+    let made_of = builder.symbols.find("controller-revision-hash").and_then(|key| labels.get(key));
+    workload.revision != Sym::EMPTY && made_of.is_some_and(|revision| revision != workload.revision)
+}
+
+/// `None` when the live spec stands for the replacement. What an `outdated` pod tolerates and the template does not may
+/// come from the old template.
 fn replacement(
     builder: &mut Builder,
     template: SpecIdx,
     live: SpecIdx,
     overhead: &Amounts,
+    outdated: bool,
 ) -> Option<SpecIdx> {
     let (t, l) = (&builder.specs.values()[template.at()], &builder.specs.values()[live.at()]);
     let injected = l.container_extended.len() > t.container_extended.len();
@@ -135,6 +145,7 @@ fn replacement(
         && scheduler_kept
         && t.labels.pairs().iter().all(|&(key, value)| l.labels.get(key) == Some(value))
         && covers_rules(t_rules, l_rules)
+        && !(outdated && tolerates_more(builder, t_rules, l_rules, &kube))
         && t.host_ports.iter().all(|port| l.host_ports.contains(port))
         && covers_terms(&t.affinity, &l.affinity, &t.labels, &adds)
         && covers_terms(&t.anti_affinity, &l.anti_affinity, &t.labels, &adds)
@@ -207,24 +218,31 @@ fn covers_rules(t: &NodeRules, l: &NodeRules) -> bool {
         && t.features.iter().all(|feature| l.features.contains(feature))
 }
 
+/// Admission adds these again: times of grace on failing nodes, and tolerations of taints named like a resource.
+fn is_admitted(builder: &Builder, toleration: &Toleration, requests: &Requests) -> bool {
+    let names = builder.resources.names();
+    let node_trouble = builder.symbols.text(toleration.key).starts_with("node.kubernetes.io/");
+    (node_trouble && toleration.effect == Some(Effect::NoExecute))
+        || requests.0.iter().any(|&(r, _)| names[r.at()] == toleration.key)
+}
+
+/// The live pod tolerates something that neither the template nor admission is known for.
+fn tolerates_more(builder: &Builder, t: &NodeRules, l: &NodeRules, requests: &Requests) -> bool {
+    let known = |toleration: &Toleration| {
+        t.tolerations.contains(toleration) || is_admitted(builder, toleration, requests)
+    };
+    !l.tolerations.iter().all(known)
+}
+
 /// Rules of the template, and those of the live pod that it does not contradict.
 fn merge_rules(builder: &Builder, t: &NodeRules, l: &NodeRules, requests: &Requests) -> NodeRules {
     let mut node_selector = t.node_selector.to_vec();
     node_selector
         .extend(l.node_selector.iter().filter(|(key, _)| t.node_selector.iter().all(|(k, _)| k != key)));
     node_selector.sort_unstable();
-    let asks_for = |key: Sym| {
-        let names = builder.resources.names();
-        requests.0.iter().any(|&(r, _)| names[r.at()] == key)
-    };
-    // Admission adds these again: times of grace on failing nodes, and tolerations of taints named like a resource.
-    let admitted = |toleration: &&Toleration| {
-        let node_trouble = toleration.effect == Some(Effect::NoExecute)
-            && builder.symbols.text(toleration.key).starts_with("node.kubernetes.io/");
-        (node_trouble || asks_for(toleration.key)) && !t.tolerations.contains(toleration)
-    };
+    let missing = l.tolerations.iter().filter(|toleration| !t.tolerations.contains(toleration));
     let mut tolerations = t.tolerations.to_vec();
-    tolerations.extend(l.tolerations.iter().filter(admitted).copied());
+    tolerations.extend(missing.filter(|toleration| is_admitted(builder, toleration, requests)).copied());
     let mut features = [&*t.features, &*l.features].concat();
     features.sort_unstable();
     features.dedup();

@@ -48,6 +48,8 @@ pub(super) struct DraftWorkload {
     pub templates: Vec<DraftTemplate>,
     /// Pods of a StatefulSet with a smaller ordinal keep the template that they have.
     pub partition: i64,
+    /// The revision of the template, where the controller tells; else `EMPTY`.
+    pub revision: Sym,
 }
 
 impl Builder {
@@ -83,6 +85,7 @@ impl Builder {
             owner,
             templates: Vec::new(),
             partition: 0,
+            revision: Sym::EMPTY,
         });
         Ok(self.workloads.last_mut().expect("one was just pushed"))
     }
@@ -116,12 +119,15 @@ impl Builder {
     }
 
     pub(super) fn replicas_object(&mut self, kind: Kind, view: &ReplicasView<'_>) -> Result<(), InputError> {
+        let revision = self.symbols.intern(&view.status.update_revision);
         let draft = self.add_workload(kind, &view.metadata, Reaction::Plain)?;
         if kind != Kind::DaemonSet {
             draft.workload.replicas = Some(view.spec.replicas.unwrap_or(1));
         }
         let rolling = view.spec.update_strategy.as_ref().and_then(|s| s.rolling_update.as_ref());
-        draft.partition = rolling.and_then(|r| r.partition).unwrap_or(0);
+        let first = view.spec.ordinals.as_ref().and_then(|o| o.start).unwrap_or(0);
+        draft.partition = rolling.and_then(|r| r.partition).unwrap_or(0).saturating_add(first);
+        draft.revision = revision;
         // Pods belong to ReplicaSets, and the many old ones with nothing to create need no template.
         if kind == Kind::Deployment || view.spec.replicas == Some(0) {
             return Ok(());

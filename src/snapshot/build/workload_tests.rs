@@ -118,6 +118,42 @@ fn pods_below_the_partition_of_a_stateful_set_come_back_as_they_are() {
 }
 
 #[test]
+fn the_first_ordinal_of_a_stateful_set_moves_its_partition() {
+    let template = "{containers: [{name: c, resources: {requests: {cpu: '1', x.io/npu: '1'}}}]}";
+    let yaml = replica_set(template, LIVE).replace("ReplicaSet", "StatefulSet").replace("rs-x", "rs-5");
+    let starting = |first: u32| {
+        let fields = format!(
+            "replicas: 1\n  ordinals: {{start: {first}}}\n  updateStrategy: {{rollingUpdate: {{partition: 1}}}}"
+        );
+        build(&yaml.replace("replicas: 1", &fields)).pods[0].replacement
+    };
+    assert!(starting(4).is_some());
+    assert!(starting(5).is_none());
+}
+
+#[test]
+fn what_a_pod_of_an_older_revision_tolerates_is_not_taken_for_admission() {
+    let template = "{containers: [{name: c, resources: {requests: {cpu: '4', x.io/npu: '1'}}}]}";
+    let live = LIVE.replace(
+        "tolerations: [",
+        "tolerations: [{key: pool, operator: Exists}, {key: x.io/npu, operator: Exists}, ",
+    );
+    let yaml = replica_set(template, &live).replace("ReplicaSet", "StatefulSet");
+    let made_of = |revision: &str| {
+        let yaml = yaml.replace("injected: 'yes'", &format!("controller-revision-hash: {revision}"));
+        build(&yaml.replace(
+            "---\napiVersion: v1\nkind: Pod",
+            "status: {updateRevision: rs-2}\n---\napiVersion: v1\nkind: Pod",
+        ))
+    };
+    assert_eq!(made_of("rs-2").pods[0].replacement, None, "some webhook adds it");
+    let s = made_of("rs-1");
+    let rules = s.spec(s.pods[0].replacement.unwrap()).node_rules;
+    let keys: Vec<&str> = s.node_rules[rules.at()].tolerations.iter().map(|t| s.text(t.key)).collect();
+    assert_eq!(keys, ["x.io/npu", "node.kubernetes.io/not-ready"]);
+}
+
+#[test]
 fn an_owner_is_present_gone_or_of_a_kind_that_was_not_read() {
     let template = "{containers: [{name: c}]}";
     let yaml = replica_set(template, LIVE);

@@ -29,6 +29,18 @@ pub struct ReplicasView<'a> {
     /// Spec.
     #[serde(borrow)]
     pub spec: ReplicasSpecView<'a>,
+    /// Status.
+    #[serde(borrow)]
+    pub status: ReplicasStatusView<'a>,
+}
+
+/// `status` of a controller of equal pods.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReplicasStatusView<'a> {
+    /// The revision that the template of a StatefulSet is, as its pods carry it in `controller-revision-hash`.
+    #[serde(borrow)]
+    pub update_revision: Text<'a>,
 }
 
 /// `spec` of a controller of equal pods.
@@ -42,6 +54,16 @@ pub struct ReplicasSpecView<'a> {
     pub template: Option<Box<PodView<'a>>>,
     /// How a StatefulSet changes over to a new template.
     pub update_strategy: Option<UpdateStrategyView>,
+    /// How a StatefulSet numbers its pods.
+    pub ordinals: Option<OrdinalsView>,
+}
+
+/// `spec.ordinals` of a StatefulSet.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct OrdinalsView {
+    /// Number of the first pod; absent is 0.
+    pub start: Option<i64>,
 }
 
 /// `spec.updateStrategy` of a StatefulSet.
