@@ -44,6 +44,8 @@ pub struct NodeFacts {
     pub benefit: i64,
     /// Pods to evict when the node is emptied: cards descending, cpu, memory, then namespace/name.
     pub victims: Vec<PodIdx>,
+    /// Pods that are recreated along may come back here, as far as the node itself goes: it is Ready and stays.
+    pub takes_back: bool,
     /// Terminating pods whose replacement may come back here. When the node is emptied it needs a receiver like a
     /// victim's, and a [`Reserved`](super::types::Reserved) says which; nobody moves it.
     pub leaving: Vec<PodIdx>,

@@ -4,7 +4,7 @@
 
 use crate::filter::{Incoming, State};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
+use crate::snapshot::model::{NodeIdx, PodIdx, Ready, ResourceIdx};
 
 use super::fate::Fates;
 use super::leaving;
@@ -100,5 +100,7 @@ fn node_facts(problem: &Problem<'_>, node: NodeIdx) -> NodeFacts {
         (false, true) => Role::Stays,
         (false, false) => Role::Out,
     };
-    NodeFacts { role, kept, used, free: benefit - used, benefit, victims, leaving: Vec::new() }
+    let own = snapshot.node(node);
+    let takes_back = own.ready == Ready::Yes && !own.unschedulable && !own.is_leaving(&snapshot.symbols);
+    NodeFacts { role, kept, used, free: benefit - used, benefit, victims, takes_back, leaving: Vec::new() }
 }

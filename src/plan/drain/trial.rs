@@ -130,7 +130,8 @@ impl Drain<'_, '_> {
             }
             let to = {
                 let prepared = Prepared::new(&self.state, incoming);
-                let stays_home = cascade && (need == 0 || !self.is_emptied(from, node));
+                let stays_home =
+                    cascade && problem.node(from).takes_back && (need == 0 || !self.is_emptied(from, node));
                 if stays_home && prepared.fits(from) {
                     Some(from)
                 } else if need == 0 {
