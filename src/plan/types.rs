@@ -55,7 +55,9 @@ impl Dimensions {
 
     /// Weighted sum, in the unit of the weights (tenths by default).
     pub fn cost(self, weights: [i64; 5]) -> i64 {
-        self.array().iter().zip(weights).map(|(amount, weight)| amount.saturating_mul(weight)).sum()
+        let parts =
+            self.array().into_iter().zip(weights).map(|(amount, weight)| amount.saturating_mul(weight));
+        parts.fold(0, i64::saturating_add)
     }
 }
 

@@ -14,11 +14,11 @@ use crate::snapshot::model::{GroupIdx, GroupOrigin, Phase, PodGroup, PodIdx, Res
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queues {
     /// By queue and resource.
-    allocated: Vec<Vec<i64>>,
+    allocated: Vec<Vec<i128>>,
     /// By queue and resource; `None` = no limit.
     limits: Vec<Vec<Option<i64>>>,
-    /// By queue and resource.
-    admitted: Vec<Vec<i64>>,
+    /// By queue and resource. Wider than one amount: thousandths of bytes over a whole cluster.
+    admitted: Vec<Vec<i128>>,
     /// By group; empty without limits.
     members: Vec<Members>,
     /// Queue of each group, by group.
@@ -34,7 +34,7 @@ struct Members {
     /// Members that are bound, terminating ones included, or have succeeded.
     bound: i64,
     /// What its pods have of each entry of minResources.
-    allocated: Vec<i64>,
+    allocated: Vec<i128>,
 }
 
 impl Queues {
@@ -84,11 +84,11 @@ impl Queues {
             let entries = snapshot.groups[group.at()].min_resources.iter().flat_map(|least| &least.0);
             for (have, &(resource, _)) in members.allocated.iter_mut().zip(entries) {
                 let amount = charged.iter().find(|(r, _)| *r == resource).map_or(0, |&(_, amount)| amount);
-                *have += sign * amount;
+                *have += i128::from(sign * amount);
             }
             for queue in self.with_ancestors(snapshot, start) {
                 for &(resource, amount) in charged {
-                    self.allocated[queue][resource.at()] += sign * amount;
+                    self.allocated[queue][resource.at()] += i128::from(sign * amount);
                 }
             }
         }
@@ -96,16 +96,17 @@ impl Queues {
     }
 
     /// Adds what a group takes of its queue and the ancestors of that, or takes it away.
-    fn admit(&mut self, snapshot: &Snapshot, group: GroupIdx, sign: i64) {
+    fn admit(&mut self, snapshot: &Snapshot, group: GroupIdx, sign: i128) {
         let facts = &snapshot.groups[group.at()];
         let (Some(start), Some(least)) = (self.of_group[group.at()], &facts.min_resources) else { return };
         let members = &self.members[group.at()];
         let whole = members.bound >= facts.min_member || snapshot.text(facts.phase) == "Inqueue";
-        let taken: Vec<(ResourceIdx, i64)> = least
+        let taken: Vec<(ResourceIdx, i128)> = least
             .0
             .iter()
             .zip(&members.allocated)
-            .map(|(&(resource, least), &have)| (resource, if whole { least } else { least.min(have) }))
+            .map(|(&(resource, least), &have)| (resource, i128::from(least), have))
+            .map(|(resource, least, have)| (resource, if whole { least } else { least.min(have) }))
             .collect();
         for queue in self.with_ancestors(snapshot, start) {
             for &(resource, amount) in &taken {
@@ -119,9 +120,9 @@ impl Queues {
         self.members.get(group.at()).is_some_and(|m| m.bound < snapshot.groups[group.at()].min_member)
     }
 
-    /// What a queue has admitted, its descendants included.
+    /// What a queue has admitted, its descendants included; the largest number where it is more.
     pub fn admitted(&self, queue: usize, resource: ResourceIdx) -> i64 {
-        self.admitted[queue][resource.at()]
+        i64::try_from(self.admitted[queue][resource.at()]).unwrap_or(i64::MAX)
     }
 
     /// True when some queue is closed or limited.
@@ -150,9 +151,9 @@ impl Queues {
         self.limits[queue][resource.at()]
     }
 
-    /// What a queue has allocated, its descendants included.
+    /// What a queue has allocated, its descendants included; the largest number where it is more.
     pub fn allocated(&self, queue: usize, resource: ResourceIdx) -> i64 {
-        self.allocated[queue][resource.at()]
+        i64::try_from(self.allocated[queue][resource.at()]).unwrap_or(i64::MAX)
     }
 }
 

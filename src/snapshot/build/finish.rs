@@ -5,7 +5,9 @@
 use rustc_hash::FxHashMap;
 
 use super::workload::{DraftWorkload, WorkloadIndex, controller_kind};
-use super::{Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, dra_finish, implied_group, replacement};
+use super::{
+    Builder, DraftBudget, DraftGroup, DraftPod, OwnerKey, dra_finish, implied_group, replacement, totals,
+};
 use crate::snapshot::classes;
 use crate::snapshot::model::{
     Budget, BudgetIdx, GroupIdx, GroupOrigin, Namespace, NamespaceIdx, Node, NodeIdx, Owner, OwnerIdx,
@@ -120,6 +122,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
         candidates,
         symbols: builder.symbols,
     };
+    totals::refuse_overflow(&snapshot)?;
     classes::classify_nodes(&mut snapshot);
     Ok(snapshot)
 }

@@ -19,6 +19,7 @@ mod storage;
 mod storage_finish;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod workload;
 #[cfg(test)]
 mod workload_tests;

@@ -75,6 +75,10 @@ fn bad_input_is_one_sentence_that_names_object_and_field() {
     let lost = pod("p", "", "").replace("n1", "n9");
     let huge = N1.replace("\"8\"", "\"99999999999999999999\"");
     let p = pod("p", "", "");
+    let most = |name: &str| pod(name, "", "").replace("\"2\"", "\"9223372036854775807\"");
+    let (p_most, q_most) = (most("p"), most("q"));
+    let n_most = |name: &str| N1.replace("n1", name).replace("\"8\"", "\"9223372036854775807\"");
+    let (n1_most, n2_most) = (n_most("n1"), n_most("n2"));
     for (items, sentence) in [
         (
             vec![N1, &*negative],
@@ -88,6 +92,8 @@ fn bad_input_is_one_sentence_that_names_object_and_field() {
         (vec![&*huge], "Node n1: status.allocatable[\"x.io/npu\"]: \"99999999999999999999\" is too large"),
         (vec![N1, N1], "Node n1: is in the input twice"),
         (vec![N1, &p, &p], "Pod a/p: is in the input twice"),
+        (vec![N1, &p_most, &q_most], "Pod a/q: with its x.io/npu, the sum over all pods is too large"),
+        (vec![&*n1_most, &n2_most], "Node n2: with its x.io/npu, the sum over all nodes is too large"),
     ] {
         let error = build_with(&items, BuildOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with(sentence), "{error}");
