@@ -143,10 +143,17 @@ impl<'s> Explainer<'s> {
             .filter(|&p| snapshot.pod(p).terminating && snapshot.charged(p, resource) > 0);
         let mut pods: Vec<PodExplanation> =
             victims.iter().copied().chain(leaving).map(|pod| self.about(pod)).collect();
-        if let Some(&Kept::NoReceiver { pod }) = self.planned.report.kept(node)
-            && let Some(told) = pods.iter_mut().find(|told| told.pod == pod)
-        {
-            self.after_the_others(node, told);
+        if let Some(&Kept::NoReceiver { pod }) = self.planned.report.kept(node) {
+            let along = self.recreated_along(&victims);
+            for &pod in &along {
+                self.state.remove(pod);
+            }
+            if along.contains(&pod) {
+                pods.push(self.about_along(node, pod));
+            }
+            if let Some(told) = pods.iter_mut().find(|told| told.pod == pod) {
+                self.after_the_others(node, &along, told);
+            }
         }
         self.state.rollback(start);
         NodeExplanation {
@@ -157,31 +164,66 @@ impl<'s> Explainer<'s> {
         }
     }
 
+    /// Pods that a controller recreates along with these, and that the plan does not move.
+    fn recreated_along(&self, victims: &[PodIdx]) -> Vec<PodIdx> {
+        let mut pods = self.problem.facts.units.closure(victims.iter().copied());
+        let moved = |pod| self.planned.plan.moves.iter().any(|m| m.pod == pod);
+        pods.retain(|pod| !victims.contains(pod) && !moved(*pod));
+        pods
+    }
+
+    /// A pod that is recreated along when `node` is emptied. One without cards can only come home.
+    fn about_along(&self, node: NodeIdx, pod: PodIdx) -> PodExplanation {
+        let home = self.problem.snapshot.pod(pod).node;
+        let (fits, refusals) = if self.problem.need_of(pod) > 0 {
+            self.ask_receivers(pod, Some(node))
+        } else {
+            let (_, refusals) = self.ask(self.problem.replacement[pod.at()], home.into_iter());
+            (Vec::new(), refusals)
+        };
+        let cards = self.problem.cards(pod);
+        let (answer, refusals) = if fits.is_empty() {
+            (Answer::Nowhere(refusals), Vec::new())
+        } else {
+            (Answer::Fits(fits), refusals)
+        };
+        PodExplanation { pod, cards, answer, accepting: Vec::new(), refusals }
+    }
+
     /// The pod that kept its node from being emptied, asked again with the pods before it where they fit, as the planner
-    /// tries them. The state is changed.
-    fn after_the_others(&mut self, node: NodeIdx, told: &mut PodExplanation) {
+    /// tries them: those that are recreated along at home, if they can come back there. The state is changed.
+    fn after_the_others(&mut self, node: NodeIdx, along: &[PodIdx], told: &mut PodExplanation) {
         let Answer::Fits(alone) = &told.answer else { return };
         let facts = self.problem.node(node);
-        let mut pods: Vec<PodIdx> = facts.victims.iter().chain(&facts.leaving).copied().collect();
+        let mut pods: Vec<PodIdx> = [&facts.victims, along, &facts.leaving].concat();
         self.problem.sort_victims(&mut pods);
         let mut first: Vec<(PodIdx, NodeIdx)> = Vec::new();
         for pod in pods.into_iter().take_while(|&pod| pod != told.pod) {
             if self.problem.snapshot.pod(pod).terminating {
                 self.state.remove(pod);
             }
-            let (fits, _) = self.ask_receivers(pod);
             let need = self.problem.need_of(pod);
-            let Some(&to) = fits.iter().min_by_key(|&&to| (self.left(to, &first) - need, to)) else {
-                continue;
-            };
+            let home = self.problem.snapshot.pod(pod).node.filter(|_| along.contains(&pod));
+            let to = home.filter(|&home| self.takes_back(pod, home)).or_else(|| {
+                let (fits, _) = self.ask_receivers(pod, Some(node));
+                fits.into_iter().min_by_key(|&to| (self.left(to, &first) - need, to))
+            });
+            let Some(to) = to else { continue };
             self.state.place(self.problem.replacement[pod.at()], to);
             first.push((pod, to));
         }
-        let (fits, refusals) = self.ask_receivers(told.pod);
+        let (fits, refusals) = self.ask_receivers(told.pod, Some(node));
         if fits.is_empty() {
             told.answer = Answer::NothingLeft { alone: alone.clone(), first };
             told.refusals = refusals;
         }
+    }
+
+    /// A pod that is recreated along would be accepted where it stands now.
+    fn takes_back(&self, pod: PodIdx, home: NodeIdx) -> bool {
+        self.problem.node(home).takes_back
+            && !self.freed[home.at()]
+            && Prepared::new(&self.state, self.problem.replacement[pod.at()]).fits(home)
     }
 
     /// Cards of a receiver that the plan and these pods leave.
@@ -225,7 +267,7 @@ impl<'s> Explainer<'s> {
             let (accepting, refusals) = self.ask(Incoming::pending(snapshot, pod), all);
             return PodExplanation { pod, cards, answer: Answer::Waits(None), accepting, refusals };
         }
-        let (fits, refusals) = self.ask_receivers(pod);
+        let (fits, refusals) = self.ask_receivers(pod, None);
         let (withheld, fits): (Vec<NodeIdx>, Vec<NodeIdx>) =
             fits.into_iter().partition(|&node| self.is_withheld(pod, node));
         let refused = self.problem.facts.movability.reason(pod).copied();
@@ -252,13 +294,13 @@ impl<'s> Explainer<'s> {
         self.planned.plan.reserved.iter().find(|room| !room.replaces && room.pod == pod).map(|room| room.node)
     }
 
-    /// Receivers that accept the pod's replacement, and the others by reason.
-    fn ask_receivers(&self, pod: PodIdx) -> (Vec<NodeIdx>, Vec<Refusal>) {
+    /// Receivers that accept the pod's replacement, and the others by reason; neither its own node nor the `emptied` one.
+    fn ask_receivers(&self, pod: PodIdx, emptied: Option<NodeIdx>) -> (Vec<NodeIdx>, Vec<Refusal>) {
         let source = self.problem.snapshot.pod(pod).node;
         let receives = |&node: &NodeIdx| {
             matches!(self.problem.node(node).role, Role::Stays | Role::Candidate)
                 && !self.freed[node.at()]
-                && Some(node) != source
+                && ![source, emptied].contains(&Some(node))
         };
         let nodes = (0..self.problem.nodes.len()).map(NodeIdx::new).filter(receives);
         self.ask(self.problem.replacement[pod.at()], nodes)
