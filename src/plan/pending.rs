@@ -8,6 +8,7 @@
 //! May import: snapshot, filter, plan
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
@@ -17,6 +18,7 @@ use crate::snapshot::model::{GroupIdx, NodeIdx, Phase, PodIdx, ResourceIdx, Spec
 
 use super::kept::Kept;
 use super::problem::{NodeFacts, Problem, Role};
+use super::request::Request;
 pub use super::types::Reserved;
 use super::types::{Move, Plan};
 
@@ -143,6 +145,27 @@ pub fn passed_over(problem: &Problem<'_>, plan: &Plan) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// Sentences about waiting pods whose scheduler follows nobody knows whose rules: no room is kept for them.
+pub fn without_rules(snapshot: &Snapshot, resource: ResourceIdx, request: &Request) -> Vec<String> {
+    let declared = request.movability.declared_rules();
+    let mut pods: BTreeMap<&str, usize> = BTreeMap::new();
+    for pod in (0..snapshot.pods.len()).map(PodIdx::new).filter(|&pod| waits(snapshot, pod)) {
+        let spec = snapshot.spec_of(pod);
+        let scheduler = snapshot.text(spec.scheduler);
+        if snapshot.requests(spec.requests).get(resource) > 0 && declared.rules_of(scheduler).is_none() {
+            *pods.entry(scheduler).or_default() += 1;
+        }
+    }
+    let sentence = |(scheduler, count): (&str, usize)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!(
+            "no room is kept for {count} waiting pod{plural} of scheduler {scheduler}, whose rules are unknown; \
+             --scheduler-rules {scheduler}=kube declares them"
+        )
+    };
+    pods.into_iter().map(sentence).collect()
 }
 
 /// Not bound, not gated, not leaving: its scheduler tries it.

@@ -16,6 +16,7 @@ use super::cascade::Units;
 use super::fate::Fates;
 use super::kept::Kept;
 use super::pdb::{Forecast, Grip};
+use super::pending::without_rules;
 use super::reason::{Code, Detail, Reason};
 use super::request::Request;
 use super::scope::ResolvedScope;
@@ -73,7 +74,8 @@ impl Facts {
                 .collect(),
             shrinking: shrinking(snapshot),
         };
-        let movability = judge.all();
+        let mut movability = judge.all();
+        movability.warnings.extend(without_rules(snapshot, resource, request));
         Ok(Self { resource, scope, forecast, units, movability })
     }
 
@@ -119,7 +121,7 @@ pub struct Movability {
     tolerated: Vec<Option<i64>>,
     /// Some movable pod's controller was not read: its kind's default reaction and the live spec are taken.
     pub derived_from_live_pods: bool,
-    /// Sentences about marks that have no effect where they stand.
+    /// Sentences about marks that have no effect where they stand, and about waiting pods that nothing is known of.
     pub warnings: Vec<String>,
 }
 
