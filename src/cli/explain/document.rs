@@ -31,6 +31,13 @@ pub struct Explanation {
     pub rooms: Vec<ReservedRoom>,
 }
 
+impl Explanation {
+    /// There is nothing to say: a PodGroup without pods.
+    pub const fn is_empty(&self) -> bool {
+        self.node.is_none() && self.pods.is_empty()
+    }
+}
+
 /// Why a node stays.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeAnswer {

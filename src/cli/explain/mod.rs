@@ -9,7 +9,7 @@ use super::args::explain::{ExplainArgs, Target};
 use super::args::groups::Format;
 use super::error::CliError;
 use super::options::{PlanOptions, View};
-use super::output::{Out, json, yaml};
+use super::output::{Out, json, printable_lines, yaml};
 use super::{planning, source};
 use crate::api::nearest;
 use crate::plan::explain::Explainer;
@@ -39,6 +39,9 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
         Format::Json => json(&found),
         Format::Yaml => yaml(&found),
         Format::Name => Ok(found.pods.iter().map(|p| format!("pod/{}/{}\n", p.namespace, p.name)).collect()),
+        Format::Table | Format::Wide if found.is_empty() => {
+            Ok(printable_lines(&format!("{} has no pods\n", args.target.join(" "))))
+        }
         Format::Table | Format::Wide => Ok(text::explain(&snapshot, &explainer, &found, &view)),
     };
     out.data(&written.map_err(|fault| CliError::failure("cannot write the explanation").because(fault))?);
