@@ -1,7 +1,7 @@
 //! `PodDisruptionBudgets`: what the eviction API would answer, and in how many waves victims can go.
 //!
 //! Rules: eviction subresource of the API server and the disruption controller (rulebook 4.6). A budget without a
-//! status (hand-written files) is computed as the controller would.
+//! status (hand-written files), or with one of an older spec, is computed as the controller would.
 //!
 //! May import: snapshot, plan
 
@@ -166,9 +166,9 @@ impl Forecast {
     }
 }
 
-/// The status, unless it is one that no controller has written yet.
+/// The status, unless it is one that no controller has written yet, or that speaks of an older spec.
 fn usable_status(budget: &Budget) -> Option<BudgetStatus> {
-    let status = budget.status?;
+    let status = budget.status.filter(|status| !status.stale)?;
     let blank = !status.sync_failed
         && [status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods]
             == [0; 4];

@@ -149,9 +149,10 @@ fn is_ready(facts: &Facts<'_>, pod: PodIdx) -> bool {
     live.ready || (live.phase == Phase::Running && !facts.readiness_is_told)
 }
 
-/// The status, unless nobody has written one: a status of zeros while the budget has pods.
+/// The status, unless nobody has written one for the spec that is there: a status of zeros while the budget has pods,
+/// or one of an older generation.
 fn written(budget: &Budget) -> Option<BudgetStatus> {
-    let status = budget.status?;
+    let status = budget.status.filter(|status| !status.stale)?;
     let all =
         [status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods];
     (status.sync_failed || all != [0; 4]).then_some(status)
