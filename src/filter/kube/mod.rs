@@ -8,6 +8,7 @@
 
 pub(in crate::filter) mod dynamic_resources;
 mod inter_pod_affinity;
+mod native_group;
 mod node_affinity;
 mod node_declared_features;
 mod node_name;
@@ -25,6 +26,7 @@ mod volume_zone;
 
 pub use dynamic_resources::DynamicResources;
 pub use inter_pod_affinity::{InterPodAffinity, NamespaceFault};
+pub use native_group::NativeGroup;
 pub use node_affinity::NodeAffinity;
 pub use node_declared_features::NodeDeclaredFeatures;
 pub use node_name::NodeName;
@@ -62,6 +64,7 @@ pub static RULES: RuleSet = RuleSet {
         &InterPodAffinity(NamespaceFault::Fixed),
         &DynamicResources { extended_resources: true },
         &NodeDeclaredFeatures,
+        &NativeGroup,
     ],
     nominations: true,
     narrows: true,
