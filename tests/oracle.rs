@@ -40,6 +40,13 @@ fn every_plugin_of_kube_scheduler_rejects_what_it_rejected_with_the_same_code() 
     );
 }
 
+/// Small clusters, one rule each, named after it: what the others once left open.
+#[test]
+fn rules_that_were_got_wrong_once_stay_right() {
+    let Comparison { verdicts, disagreements } = compare_all("rule-", Depth::All);
+    assert_eq!((verdicts, disagreements), (6, Vec::new()));
+}
+
 #[test]
 fn volcano_binds_and_waits_where_it_did() {
     let Comparison { verdicts, disagreements } = compare_all("volcano-", Depth::First);

@@ -56,7 +56,7 @@ fn rule(snapshot: &Snapshot, pod: &NodeRules, node: &Node) -> Result<(), Failure
 /// True when selector and affinity accept the node; spread constraints ask for it as well.
 pub(in crate::filter) fn matches(snapshot: &Snapshot, pod: &NodeRules, node: &Node) -> bool {
     pod.node_selector.iter().all(|&(key, value)| node.labels.get(key) == Some(value))
-        && pod.affinity.as_ref().is_none_or(|a| a.matches(node.name, &node.labels, &snapshot.symbols))
+        && pod.affinity.as_ref().is_none_or(|a| a.matches(Some(node.name), &node.labels, &snapshot.symbols))
 }
 
 /// The nodes that the affinity names, if every term names some: names intersect inside a term, terms unite.
@@ -123,6 +123,12 @@ mod tests {
             line("A5", "gen: '6.0'", &newer, Unresolvable),
             line("A5", "", &newer, Unresolvable),
             line("A6", "zone: a", &terms(&[&labels(&[("gen", "Gt", "'6', '7'")]), &zone_a]), Pass),
+            line(
+                "bound below 0",
+                "gen: '6', zone: a",
+                &terms(&[&labels(&[("gen", "Gt", "'-4'")]), &labels(&[("zone", "In", "a, -b")])]),
+                Unresolvable,
+            ),
             line("A7", "zone: a", &terms(&["", &labels(&[("zone", "In", "b")])]), Unresolvable),
             line(
                 "A8",

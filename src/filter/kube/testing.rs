@@ -61,8 +61,13 @@ pub fn asks(requests: &str) -> String {
 
 /// A cluster of these objects with `incoming` as the only candidate.
 pub fn cluster(objects: &[String], incoming: &str) -> Snapshot {
+    cluster_of(BuildOptions::default().kubernetes_minor, objects, incoming)
+}
+
+/// The same of Kubernetes 1.`minor`.
+pub fn cluster_of(minor: u32, objects: &[String], incoming: &str) -> Snapshot {
     let options =
-        BuildOptions { refuse_unknown_nodes: false, refuse_duplicates: false, ..BuildOptions::default() };
+        BuildOptions { kubernetes_minor: minor, refuse_unknown_nodes: false, refuse_duplicates: false };
     let mut builder = Builder::new(options);
     for object in objects {
         let value: serde_json::Value = serde_saphyr::from_str(object).unwrap();

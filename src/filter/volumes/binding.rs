@@ -219,8 +219,8 @@ fn reach(snapshot: &Snapshot, pv: PvIdx, node: NodeIdx, bound: bool) -> Option<b
         _ => &pv.affinity,
     };
     let labels = &snapshot.node(node).labels;
-    // The scheduler hands over the labels without the node's name.
-    Some(affinity.as_ref().is_none_or(|a| a.matches(Sym::EMPTY, labels, &snapshot.symbols)))
+    // The scheduler hands over the labels without the node's name: requirements on fields are not asked.
+    Some(affinity.as_ref().is_none_or(|a| a.matches(None, labels, &snapshot.symbols)))
 }
 
 /// What every unbound claim gets on a node, or why the pod can not go there.

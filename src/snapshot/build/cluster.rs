@@ -6,7 +6,7 @@ use super::resources::{Place, kube_units, volcano_knows, volcano_units};
 use super::{Builder, DraftBudget, DraftGroup, DraftNamespace};
 use crate::snapshot::model::{
     Budget, BudgetStatus, Effect, GroupOrigin, Labels, NamespaceIdx, Node, NodeClassIdx, PodGroup, Queue,
-    Ready, Requests, Sym, Taint,
+    Ready, Requests, ResourceIdx, Sym, Taint,
 };
 use crate::snapshot::read::InputError;
 use crate::snapshot::view::basic::Pairs;
@@ -43,6 +43,8 @@ impl Builder {
         let amounts = self.resources.amounts(&view.status.allocatable, &mut self.symbols, place, || {
             "status.allocatable".to_owned()
         })?;
+        let mut named: Vec<ResourceIdx> = amounts.iter().map(|&(resource, _)| resource).collect();
+        named.sort_unstable();
         let mut allocatable = vec![0; self.resources.count()];
         for &(resource, amount) in &kube_units(&amounts).0 {
             allocatable[resource.at()] = amount;
@@ -65,6 +67,7 @@ impl Builder {
             deleting: view.metadata.deletion_timestamp.is_some(),
             features: features.into_boxed_slice(),
             allocatable: allocatable.into_boxed_slice(),
+            named: named.into_boxed_slice(),
             oversubscription,
             class: NodeClassIdx(0),
         };

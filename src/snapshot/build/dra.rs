@@ -23,6 +23,9 @@ use crate::snapshot::view::dra::{
 };
 use crate::snapshot::view::pod::TolerationView;
 
+/// Since then `distinctAttribute` compares a device with all others, those of its own request included.
+const ALL_DISTINCT_SINCE: u32 = 37;
+
 /// A slice before pools are put together.
 #[derive(Debug)]
 pub(super) struct DraftSlice {
@@ -312,7 +315,10 @@ impl Builder {
         let requests = pairs(&view.requests);
         let kind = match (&view.match_attribute, &view.distinct_attribute) {
             (Some(name), _) => ConstraintKind::Match(self.symbols.intern(name)),
-            (None, Some(name)) => ConstraintKind::Distinct(self.symbols.intern(name)),
+            (None, Some(name)) if self.options.kubernetes_minor >= ALL_DISTINCT_SINCE => {
+                ConstraintKind::Distinct(self.symbols.intern(name))
+            }
+            (None, Some(name)) => ConstraintKind::DistinctFromLatest(self.symbols.intern(name)),
             (None, None) => ConstraintKind::Unknown,
         };
         Constraint { requests, kind }

@@ -166,7 +166,7 @@ pub fn reaches(reach: &Reach, node: &Node, symbols: &Symbols) -> bool {
     match reach {
         Reach::Node(name) => *name == node.name,
         Reach::All => true,
-        Reach::Selector(selector) => selector.matches(node.name, &node.labels, symbols),
+        Reach::Selector(selector) => selector.matches(Some(node.name), &node.labels, symbols),
         Reach::Nowhere | Reach::PerDevice => false,
     }
 }

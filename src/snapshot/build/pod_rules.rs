@@ -8,7 +8,7 @@ use crate::snapshot::model::pod::{
     ClaimSource, Disk, HostPort, PodClaim, PodTerm, Spread, Toleration, TolerationOp, Volume,
     merge_label_keys,
 };
-use crate::snapshot::model::selector::NodeTerm;
+use crate::snapshot::model::selector::{NodeTerm, is_label_value};
 use crate::snapshot::model::{Labels, NodeRules, NodeSelector, Op, Requirement, Selector, Sym};
 use crate::snapshot::view::basic::{LabelSelectorView, NodeSelectorView, RequirementView, Text};
 use crate::snapshot::view::pod::{
@@ -56,14 +56,14 @@ impl Builder {
         Selector(requirements.into_boxed_slice())
     }
 
-    /// A node selector. A requirement with a wrong number of values, a bound that is no integer or an unknown
-    /// field makes its term match nothing (rulebook 1.2).
+    /// A node selector. A requirement with a value that no label can have (a bound below 0, for instance), a wrong
+    /// number of values, a bound that is no integer or an unknown field makes its term match nothing (rulebook 1.2).
     pub(super) fn node_selector(&mut self, view: &NodeSelectorView<'_>) -> NodeSelector {
         let terms = view.node_selector_terms.iter().map(|term| {
             let labels: Box<[Requirement]> =
                 term.match_expressions.iter().map(|r| self.requirement(r)).collect();
             let fields: Box<[Requirement]> = term.match_fields.iter().map(|r| self.requirement(r)).collect();
-            let broken_label = |r: &Requirement| match r.op {
+            let wrong_operands = |r: &Requirement| match r.op {
                 Op::In | Op::NotIn => r.values.is_empty(),
                 Op::Exists | Op::DoesNotExist => !r.values.is_empty(),
                 Op::Gt | Op::Lt => match &*r.values {
@@ -72,6 +72,9 @@ impl Builder {
                 },
                 Op::Invalid => true,
             };
+            let text = |sym: &Sym| self.symbols.text(*sym);
+            let broken_label =
+                |r: &Requirement| wrong_operands(r) || !r.values.iter().map(text).all(is_label_value);
             let broken_field = |r: &Requirement| {
                 self.symbols.text(r.key) != "metadata.name"
                     || !matches!(r.op, Op::In | Op::NotIn)

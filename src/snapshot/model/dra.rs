@@ -182,6 +182,8 @@ pub enum ConstraintKind {
     Match(Sym),
     /// No two have the same value.
     Distinct(Sym),
+    /// The same as kube-scheduler had it up to 1.36: of each request only the latest device is compared with.
+    DistinctFromLatest(Sym),
     /// A constraint that is not known.
     Unknown,
 }

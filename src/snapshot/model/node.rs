@@ -2,7 +2,7 @@
 //!
 //! May import: snapshot
 
-use super::ids::{NodeClassIdx, NodeIdx, Sym};
+use super::ids::{NodeClassIdx, NodeIdx, ResourceIdx, Sym};
 use super::intern::Symbols;
 use super::selector::Labels;
 use crate::snapshot::names::{REMOVAL_CANDIDATE_TAINT, REMOVAL_TAINTS};
@@ -61,6 +61,8 @@ pub struct Node {
     pub features: Box<[Sym]>,
     /// Allocatable per resource, in the units of [`super::Snapshot::resources`]; 0 when absent.
     pub allocatable: Box<[i64]>,
+    /// Resources that allocatable names, also those of amount 0; sorted.
+    pub named: Box<[ResourceIdx]>,
     /// Volcano's oversubscription annotations: extra cpu in milli, extra memory in bytes.
     pub oversubscription: [i64; 2],
     /// Its class.

@@ -32,6 +32,16 @@ impl Labels {
     }
 }
 
+/// True for texts that the value of a label may be: at most 63 letters, digits, `-`, `_` and `.`, beginning and ending
+/// with a letter or digit; or none at all.
+pub fn is_label_value(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() <= 63
+        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        && bytes.first().is_none_or(u8::is_ascii_alphanumeric)
+        && bytes.last().is_none_or(u8::is_ascii_alphanumeric)
+}
+
 /// What a requirement asks of the value under its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -110,16 +120,18 @@ pub struct NodeTerm {
 }
 
 impl NodeTerm {
-    /// True when the term matches a node. An empty term matches nothing.
-    pub fn matches(&self, name: Sym, labels: &Labels, symbols: &Symbols) -> bool {
+    /// True when the term matches a node. An empty term matches nothing. Without a name the fields are not asked.
+    pub fn matches(&self, name: Option<Sym>, labels: &Labels, symbols: &Symbols) -> bool {
         if self.broken || (self.labels.is_empty() && self.fields.is_empty()) {
             return false;
         }
         self.labels.iter().all(|r| r.matches(labels, symbols))
-            && self.fields.iter().all(|r| match r.op {
-                Op::In => r.values.contains(&name),
-                Op::NotIn => !r.values.contains(&name),
-                _ => false,
+            && name.is_none_or(|name| {
+                self.fields.iter().all(|r| match r.op {
+                    Op::In => r.values.contains(&name),
+                    Op::NotIn => !r.values.contains(&name),
+                    _ => false,
+                })
             })
     }
 }
@@ -129,8 +141,8 @@ impl NodeTerm {
 pub struct NodeSelector(pub Box<[NodeTerm]>);
 
 impl NodeSelector {
-    /// True when some term matches the node.
-    pub fn matches(&self, name: Sym, labels: &Labels, symbols: &Symbols) -> bool {
+    /// True when some term matches the node; `name` as for [`NodeTerm::matches`].
+    pub fn matches(&self, name: Option<Sym>, labels: &Labels, symbols: &Symbols) -> bool {
         self.0.iter().any(|term| term.matches(name, labels, symbols))
     }
 }

@@ -12,9 +12,9 @@ use super::search::Stop;
 pub(super) struct Watch<'a> {
     constraint: &'a Constraint,
     devices: usize,
-    /// Match: the common value. Distinct: the value of the latest device of each request. The scheduler keeps one per
-    /// request and forgets it when that device is given back, so two devices of *one* request are compared with each
-    /// other only through the latest; this is kept as it is there.
+    /// Match: the common value. Distinct: the values of all devices, with their requests, the latest last. Distinct
+    /// from the latest: one value per request, forgotten when any device of the request is given back, so that two
+    /// devices of *one* request may be equal; this is kept as it was in the scheduler.
     values: Vec<(Sym, &'a AttributeValue)>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
         }
         let (name, same) = match self.constraint.kind {
             ConstraintKind::Match(name) => (name, true),
-            ConstraintKind::Distinct(name) => (name, false),
+            ConstraintKind::Distinct(name) | ConstraintKind::DistinctFromLatest(name) => (name, false),
             ConstraintKind::Unknown => return Err(Stop::Error("a claim has an empty constraint".to_owned())),
         };
         let Some(value) = lookup(snapshot, device, name) else { return Ok(false) };
@@ -63,11 +63,14 @@ impl<'a> Watch<'a> {
             return Ok(false);
         }
         self.devices += 1;
-        if !same || self.values.is_empty() {
-            match self.values.iter_mut().find(|(own, _)| *own == request) {
-                Some((_, latest)) => *latest = value,
-                None => self.values.push((request, value)),
+        match self.constraint.kind {
+            ConstraintKind::Distinct(_) => self.values.push((request, value)),
+            ConstraintKind::DistinctFromLatest(_) => {
+                self.values.retain(|&(own, _)| own != request);
+                self.values.push((request, value));
             }
+            _ if self.values.is_empty() => self.values.push((request, value)),
+            _ => {}
         }
         Ok(true)
     }
@@ -78,8 +81,11 @@ impl<'a> Watch<'a> {
             return;
         }
         self.devices = self.devices.saturating_sub(1);
-        if matches!(self.constraint.kind, ConstraintKind::Distinct(_)) {
-            self.values.retain(|&(own, _)| own != request);
+        match self.constraint.kind {
+            // Devices are given back in the opposite order.
+            ConstraintKind::Distinct(_) => drop(self.values.pop()),
+            ConstraintKind::DistinctFromLatest(_) => self.values.retain(|&(own, _)| own != request),
+            _ => {}
         }
     }
 }

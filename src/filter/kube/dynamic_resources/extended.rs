@@ -6,7 +6,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::build::is_extended;
 use crate::snapshot::model::dra::{Alternative, Amount, ClaimSpec, DeviceRequest};
 use crate::snapshot::model::pod::ContainerRole;
-use crate::snapshot::model::{NodeIdx, PodSpec, Requests, ResourceIdx, Sym};
+use crate::snapshot::model::{Node, NodeIdx, PodSpec, Requests, ResourceIdx, Sym};
 
 /// True when the pod asks for a resource that some class serves.
 pub(in crate::filter) fn wants(snapshot: &Snapshot, spec: &PodSpec) -> bool {
@@ -26,7 +26,7 @@ pub(in crate::filter) enum Delegated {
 
 /// The generated claim for a pod that [`wants`] one, on one node.
 pub(in crate::filter) fn delegated(snapshot: &Snapshot, spec: &PodSpec, node: NodeIdx) -> Delegated {
-    let allocatable = &snapshot.node(node).allocatable;
+    let Node { allocatable, named, .. } = snapshot.node(node);
     let mut requests: Vec<(String, DeviceRequest)> = Vec::new();
     for &(resource, _) in &snapshot.requests(spec.requests).0 {
         if allocatable[resource.at()] != 0 {
@@ -34,7 +34,12 @@ pub(in crate::filter) fn delegated(snapshot: &Snapshot, spec: &PodSpec, node: No
         }
         match snapshot.dra.class_serving(resource) {
             Some(class) => requests.extend(requests_for(spec, resource, class.name)),
-            None if is_extended(snapshot.resource_name(resource)) => return Delegated::Lacks(resource),
+            // An amount of 0 is left to the comparison of amounts.
+            None if named.binary_search(&resource).is_err()
+                && is_extended(snapshot.resource_name(resource)) =>
+            {
+                return Delegated::Lacks(resource);
+            }
             None => {}
         }
     }

@@ -94,7 +94,7 @@ fn check(context: Context<'_>, claims: &PodClaims<'_>, extended: bool, node: Nod
             Standing::Allocated(allocation) => {
                 let node = snapshot.node(node);
                 let nodes = allocation.nodes.as_ref();
-                nodes.is_none_or(|nodes| nodes.matches(node.name, &node.labels, &snapshot.symbols))
+                nodes.is_none_or(|nodes| nodes.matches(Some(node.name), &node.labels, &snapshot.symbols))
             }
         };
         if !there {

@@ -56,6 +56,18 @@ fn f23_a_pod_with_a_volume_of_one_node_or_zone_stays_there() {
 }
 
 #[test]
+fn requirements_of_a_volume_on_fields_of_the_node_are_not_asked() {
+    let by_name = "{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}";
+    let zone_a = "matchExpressions: [{key: zone, operator: In, values: [a]}]";
+    let reach = |terms: &str| format!("nodeAffinity: {{required: {{nodeSelectorTerms: [{terms}]}}}}");
+    let objects = |terms: &str| [volume("pv", "1Gi", "local", &reach(terms)), bound("c", "pv", "local")];
+    ask("a name alone", &objects(by_name), &["c"], Pass, Pass);
+    let both = by_name.replace("]}]}", &format!("]}}], {zone_a}}}"));
+    ask("a name and a zone", &objects(&both), &["c"], Pass, Unresolvable);
+    ask("an empty term", &objects("{}"), &["c"], Unresolvable, Unresolvable);
+}
+
+#[test]
 fn a_claim_that_is_not_usable_rejects_the_pod_everywhere() {
     let (class, pv) = (delayed("fast", "csi.x", ""), volume("pv", "1Gi", "fast", ""));
     let fine = bound("c", "pv", "fast");

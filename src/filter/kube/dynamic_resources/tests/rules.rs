@@ -1,7 +1,7 @@
 //! D1, D2, D4 and every rule of the search.
 
 use super::*;
-use crate::filter::kube::testing::node_with;
+use crate::filter::kube::testing::{cluster_of, node_with};
 use crate::snapshot::model::NodeIdx;
 
 #[test]
@@ -48,6 +48,13 @@ fn d4_extended_resources_are_served_where_no_device_plugin_does() {
     assert_eq!(says(&four(), &pod("p", "", implicit), "n1"), PASS);
     let other = "containers: [{name: c, resources: {requests: {example.com/card: 1, example.com/other: 1}}}]";
     assert_eq!(says(&four(), &pod("p", "", other), "n1"), FINAL, "the node lacks the other resource");
+    let mut none_left = four();
+    none_left[0] = node_with("n1", "", "", "cpu: 64, memory: 64Gi, pods: 110, example.com/other: 0");
+    assert_eq!(
+        says(&none_left, &pod("p", "", other), "n1"),
+        PASS,
+        "it has none, which NodeResourcesFit sees"
+    );
 }
 
 #[test]
@@ -138,6 +145,26 @@ fn constraints_tie_devices_together_or_keep_them_apart() {
     one(&[request("a", 1, ""), request("b", 1, big)].join(", "), matching, PASS);
     one(&[request("a", 2, ""), request("b", 1, big)].join(", "), matching, FINAL);
     one(&request("r", 1, ""), "{requests: []}", ERROR);
+}
+
+#[test]
+fn devices_of_one_request_are_distinct_too_since_1_37() {
+    let distinct = "{requests: [], distinctAttribute: card.example.com/numa}";
+    let devices = [device("d0", 0, "small"), device("d1", 1, "small"), device("d2", 0, "small")];
+    let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let objects = |count: i64| {
+        let claim = claim("c", &request("r", count, ""), distinct, "");
+        vec![node("n1", "", ""), CLASS.to_owned(), slice("n1", &devices), claim]
+    };
+    // Up to 1.36 the third device is compared with the second alone.
+    for (minor, count, expected) in [(37, 2, PASS), (37, 3, FINAL), (36, 2, PASS), (36, 3, PASS)] {
+        let snapshot = cluster_of(minor, &objects(count), &wants("p", &["c"], ""));
+        let says = says_for(&State::live(&snapshot), candidate(&snapshot), "n1");
+        assert_eq!(says, expected, "{count} devices in 1.{minor}");
+    }
+    // What was given back is forgotten: the first device for `a` leaves none for `b`.
+    let zero = r#", selectors: [{cel: {expression: 'device.attributes["card.example.com"].numa == 0'}}]"#;
+    one(&[request("a", 1, ""), request("b", 1, zero)].join(", "), distinct, PASS);
 }
 
 #[test]
