@@ -116,6 +116,12 @@ impl Affinity {
         }
     }
 
+    /// True when pods of this spec are counted at all.
+    pub fn counts(&self, spec: SpecIdx) -> bool {
+        let of = &self.terms.of_spec[spec.at()];
+        !(of.repels.is_empty() && of.repelled.is_empty() && of.attracted.is_empty())
+    }
+
     /// Anti-affinity terms of an incoming pod.
     pub fn repels(&self, spec: SpecIdx, fault: NamespaceFault) -> &[TermIdx] {
         let of = &self.terms.of_spec[spec.at()];

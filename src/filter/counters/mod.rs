@@ -4,7 +4,7 @@
 //! equals one computed from scratch (tested). A counter may look at the snapshot, never at another counter.
 //!
 //! **To add one**: a file with a type that has `new` (an empty cluster), `apply` (one change) and `PartialEq`, a
-//! field here, one line in each function below.
+//! field here, one line in each function below, and in `concerned` which pods it looks at.
 //!
 //! May import: snapshot, filter
 
@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use super::state::Change;
 use crate::snapshot::Snapshot;
+use crate::snapshot::model::{PodSpec, SpecIdx};
 use selection::Selection;
 use topology::Topology;
 
@@ -41,6 +42,8 @@ pub(super) struct Counters {
     pub bindings: bindings::Bindings,
     pub exclusive: exclusive::Exclusive,
     pub devices: devices::Devices,
+    /// By spec: some counter but those of amounts and queues looks at its pods. Most pods concern none of them.
+    concerned: Arc<[bool]>,
 }
 
 impl Counters {
@@ -48,13 +51,22 @@ impl Counters {
     pub fn new(snapshot: &Snapshot) -> Self {
         let topology = Arc::new(Topology::new(snapshot));
         let selection = Selection::new(snapshot);
+        let affinity = affinity::Affinity::new(snapshot, &topology, &selection);
+        let spread = spread::SpreadCounts::new(snapshot, &topology, &selection);
+        let devices = !(snapshot.dra.is_empty() && snapshot.dra.templates.is_empty());
+        let concerned = |(at, spec): (usize, &PodSpec)| {
+            let holds = !(spec.host_ports.is_empty() && spec.volumes.is_empty() && spec.claims.is_empty());
+            let spec = SpecIdx::new(at);
+            devices || holds || affinity.counts(spec) || spread.counts(spec)
+        };
         Self {
+            concerned: snapshot.specs.iter().enumerate().map(concerned).collect(),
             amounts: amounts::Amounts::new(snapshot),
             csi_units: csi_units::CsiUnits::default(),
             queues: queues::Queues::new(snapshot),
             ports: ports::Ports::new(snapshot),
-            affinity: affinity::Affinity::new(snapshot, &topology, &selection),
-            spread: spread::SpreadCounts::new(snapshot, &topology, &selection),
+            affinity,
+            spread,
             attached: attached::Attached::new(snapshot),
             bindings: bindings::Bindings::new(snapshot),
             exclusive: exclusive::Exclusive::new(snapshot),
@@ -65,8 +77,11 @@ impl Counters {
     /// Takes in one change. `undoes`: it takes back the latest change that was not taken back yet.
     pub fn apply(&mut self, snapshot: &Snapshot, change: &Change, undoes: bool) {
         self.amounts.apply(snapshot, change);
-        self.csi_units.apply(snapshot, change);
         self.queues.apply(snapshot, change);
+        if !self.concerned[change.tenant.spec.at()] {
+            return;
+        }
+        self.csi_units.apply(snapshot, change);
         self.ports.apply(snapshot, change);
         self.affinity.apply(change);
         self.spread.apply(change);

@@ -2,6 +2,8 @@
 //!
 //! May import: snapshot, filter
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::snapshot::Snapshot;
@@ -20,22 +22,30 @@ pub enum Doubt {
 /// Specs by label.
 pub struct Selection<'s> {
     snapshot: &'s Snapshot,
-    by_label: FxHashMap<(Sym, Sym), Vec<SpecIdx>>,
+    /// Made when the first selector comes: a cluster of many jobs has as many classes, and often no selector.
+    by_label: OnceCell<FxHashMap<(Sym, Sym), Vec<SpecIdx>>>,
     namespaces: FxHashMap<Sym, NamespaceIdx>,
 }
 
 impl<'s> Selection<'s> {
-    /// Indexes the specs of a snapshot.
+    /// The specs of a snapshot.
     pub fn new(snapshot: &'s Snapshot) -> Self {
-        let mut by_label: FxHashMap<(Sym, Sym), Vec<SpecIdx>> = FxHashMap::default();
-        for (at, spec) in snapshot.specs.iter().enumerate() {
-            for &pair in spec.labels.pairs() {
-                by_label.entry(pair).or_default().push(SpecIdx::new(at));
-            }
-        }
         let namespaces = snapshot.namespaces.iter().enumerate();
         let namespaces = namespaces.map(|(at, n)| (n.name, NamespaceIdx::new(at))).collect();
-        Self { snapshot, by_label, namespaces }
+        Self { snapshot, by_label: OnceCell::new(), namespaces }
+    }
+
+    fn with_label(&self, label: (Sym, Sym)) -> Option<&Vec<SpecIdx>> {
+        let index = self.by_label.get_or_init(|| {
+            let mut by_label: FxHashMap<(Sym, Sym), Vec<SpecIdx>> = FxHashMap::default();
+            for (at, spec) in self.snapshot.specs.iter().enumerate() {
+                for &pair in spec.labels.pairs() {
+                    by_label.entry(pair).or_default().push(SpecIdx::new(at));
+                }
+            }
+            by_label
+        });
+        index.get(&label)
     }
 
     /// Specs that a pod (anti-)affinity term selects, in order. A term without selector selects none.
@@ -66,7 +76,7 @@ impl<'s> Selection<'s> {
             in_scope(spec) && selector.matches(&spec.labels, &snapshot.symbols)
         };
         let lists = |key: Sym, values: &[Sym]| -> Vec<&Vec<SpecIdx>> {
-            values.iter().filter_map(|&value| self.by_label.get(&(key, value))).collect()
+            values.iter().filter_map(|&value| self.with_label((key, value))).collect()
         };
         // The requirement that leaves the fewest specs to try.
         let narrow = selector.0.iter().filter(|r| r.op == Op::In).map(|r| lists(r.key, &r.values));

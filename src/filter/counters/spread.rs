@@ -111,6 +111,11 @@ impl SpreadCounts {
         }
     }
 
+    /// True when pods of this spec are counted at all.
+    pub fn counts(&self, spec: SpecIdx) -> bool {
+        !self.constraints.counting[spec.at()].is_empty()
+    }
+
     /// The classes of a spec's constraints, in the order of the constraints.
     pub fn of_spec(&self, spec: SpecIdx) -> &[ConstraintIdx] {
         &self.constraints.of_spec[spec.at()]

@@ -53,9 +53,10 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     let mut model: Vec<Pod> = Vec::with_capacity(pods.len());
     let mut candidates = Vec::new();
     let mut pods_on = vec![Vec::new(); nodes.len()];
-    for (at, draft) in pods.iter().enumerate() {
+    let mut overheads = Vec::with_capacity(pods.len());
+    for (at, draft) in pods.into_iter().enumerate() {
         let index = PodIdx::new(at);
-        let mut pod = draft.pod.clone();
+        let mut pod = draft.pod;
         pod.namespace = namespace_index[&draft.namespace];
         pod.nominated = node_index.get(&draft.nominated).copied();
         pod.owner = draft.owner.map(|key| owner_index.index[&key]);
@@ -63,7 +64,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
         if draft.candidate {
             candidates.push(index);
         } else {
-            bind(&mut pod, draft, &node_index, &builder)?;
+            bind(&mut pod, draft.namespace, draft.node_name, &node_index, &builder)?;
         }
         if let (Some(node), true) = (pod.node, pod.stands()) {
             pods_on[node.at()].push(index);
@@ -75,12 +76,13 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
             groups[group.at()].pods.push(index);
         }
         model.push(pod);
+        overheads.push(draft.overhead);
     }
     let workload_of = |pod: &Pod| match owners[pod.owner?.at()].object {
         OwnerObject::Present(at) => Some(at.at()),
         _ => None,
     };
-    replacement::resolve(&mut builder, &pods, &mut model, workload_of, &workloads);
+    replacement::resolve(&mut builder, &overheads, &mut model, workload_of, &workloads);
     let workloads = workloads.into_iter().map(|draft| Workload {
         namespace: namespace_index[&draft.namespace],
         owner: draft.owner.map(|key| owner_index.index[&key]),
@@ -174,14 +176,9 @@ fn number_namespaces(
 
 /// By namespace, name and UID. Keys are made once: comparing texts through symbols misses the cache every time.
 fn sort_pods(pods: &mut Vec<DraftPod>, symbols: &Symbols, namespaces: &FxHashMap<Sym, NamespaceIdx>) {
-    let key = |p: &DraftPod| (namespaces[&p.namespace], symbols.sort_key(p.pod.name));
-    let mut order: Vec<_> = pods.iter().enumerate().map(|(at, pod)| (key(pod), at)).collect();
-    order.sort_by(|a, b| {
-        let uid = |at: usize| symbols.text(pods[at].pod.uid);
-        a.0.cmp(&b.0).then_with(|| uid(a.1).cmp(uid(b.1)))
+    pods.sort_by_cached_key(|p| {
+        (namespaces[&p.namespace], symbols.sort_key(p.pod.name), symbols.text(p.pod.uid))
     });
-    let mut drafts: Vec<Option<DraftPod>> = std::mem::take(pods).into_iter().map(Some).collect();
-    pods.extend(order.into_iter().filter_map(|(_, at)| drafts[at].take()));
 }
 
 fn refuse_twins(pods: &[DraftPod], symbols: &Symbols) -> Result<(), InputError> {
@@ -275,12 +272,12 @@ fn number_groups(
     });
     let mut place = vec![GroupIdx(0); drafts.len()];
     let mut groups = Vec::with_capacity(drafts.len());
-    for (at, &from) in order.iter().enumerate() {
-        place[from] = GroupIdx::new(at);
-        let draft = &drafts[from];
-        let mut group = draft.group.clone();
-        group.namespace = namespace_index[&draft.namespace];
-        group.owner = draft.owner.map(|key| owners.index[&key]);
+    let mut drafts: Vec<Option<DraftGroup>> = drafts.into_iter().map(Some).collect();
+    for from in order {
+        let Some(DraftGroup { mut group, namespace, owner }) = drafts[from].take() else { continue };
+        place[from] = GroupIdx::new(groups.len());
+        group.namespace = namespace_index[&namespace];
+        group.owner = owner.map(|key| owners.index[&key]);
         groups.push(group);
     }
     Ok((groups, draft_of.into_iter().map(|at| at.map(|at| place[at])).collect()))
@@ -289,25 +286,20 @@ fn number_groups(
 /// Resolves `spec.nodeName`.
 fn bind(
     pod: &mut Pod,
-    draft: &DraftPod,
+    namespace: Sym,
+    node_name: Sym,
     node_index: &FxHashMap<Sym, NodeIdx>,
     builder: &Builder,
 ) -> Result<(), InputError> {
-    if draft.node_name == Sym::EMPTY {
+    if node_name == Sym::EMPTY {
         return Ok(());
     }
-    pod.node = node_index.get(&draft.node_name).copied();
+    pod.node = node_index.get(&node_name).copied();
     pod.lost = pod.node.is_none();
     if pod.lost && builder.options.refuse_unknown_nodes && !pod.phase.is_finished() {
         let text = |sym| builder.symbols.text(sym);
-        let problem = format!("\"{}\" is no node of the input", text(draft.node_name));
-        return Err(InputError::field(
-            "Pod",
-            text(draft.namespace),
-            text(pod.name),
-            "spec.nodeName",
-            problem,
-        ));
+        let problem = format!("\"{}\" is no node of the input", text(node_name));
+        return Err(InputError::field("Pod", text(namespace), text(pod.name), "spec.nodeName", problem));
     }
     Ok(())
 }

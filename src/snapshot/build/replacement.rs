@@ -10,9 +10,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Builder;
 use super::resources::{kube_units, volcano_knows, volcano_units};
 use super::workload::{DraftTemplate, DraftWorkload, HEAD};
-use super::{Builder, DraftPod};
 use crate::snapshot::model::pod::{PodTerm, Spread, Toleration};
 use crate::snapshot::model::{
     Effect, Labels, NodeRules, NodeRulesIdx, Pod, PodSpec, Requests, RequestsIdx, ResourceIdx, Selector,
@@ -47,14 +47,14 @@ fn controller_adds(key: &str) -> bool {
 /// Gives each pod the template facts and the spec of its replacement.
 pub(super) fn resolve(
     builder: &mut Builder,
-    drafts: &[DraftPod],
+    overheads: &[Amounts],
     pods: &mut [Pod],
     workload_of: impl Fn(&Pod) -> Option<usize>,
     workloads: &[DraftWorkload],
 ) {
     let mut known: FxHashMap<(SpecIdx, SpecIdx, bool), Option<SpecIdx>> = FxHashMap::default();
-    for (draft, pod) in drafts.iter().zip(pods) {
-        if draft.candidate || !pod.stands() {
+    for (overhead, pod) in overheads.iter().zip(pods) {
+        if !pod.stands() {
             continue;
         }
         let Some(workload) = workload_of(pod).map(|at| &workloads[at]) else { continue };
@@ -67,11 +67,11 @@ pub(super) fn resolve(
             continue;
         }
         let outdated = is_outdated(builder, workload, pod);
-        pod.replacement = if draft.overhead.is_empty() {
-            let make = || replacement(builder, template.spec, pod.spec, &draft.overhead, outdated);
+        pod.replacement = if overhead.is_empty() {
+            let make = || replacement(builder, template.spec, pod.spec, overhead, outdated);
             *known.entry((template.spec, pod.spec, outdated)).or_insert_with(make)
         } else {
-            replacement(builder, template.spec, pod.spec, &draft.overhead, outdated)
+            replacement(builder, template.spec, pod.spec, overhead, outdated)
         };
     }
 }

@@ -16,8 +16,8 @@ use super::ids::Sym;
 pub struct Symbols {
     /// The texts, one after another.
     texts: String,
-    /// Where each text ends; it starts where the one before ends.
-    ends: Vec<usize>,
+    /// Where each text starts and ends: both in one cache line.
+    spans: Vec<(u32, u32)>,
     /// Open addressing; the length is a power of two and at most three quarters are used.
     slots: Vec<Slot>,
 }
@@ -35,7 +35,7 @@ impl Default for Symbols {
     fn default() -> Self {
         let mut symbols = Self {
             texts: String::new(),
-            ends: Vec::new(),
+            spans: Vec::new(),
             slots: vec![Slot { hash: 0, sym: FREE }; 1 << 10],
         };
         symbols.add("", symbols.free_slot(hash("")), hash(""));
@@ -63,8 +63,8 @@ impl Symbols {
 
     /// The text of a symbol.
     pub fn text(&self, sym: Sym) -> &str {
-        let start = if sym.at() == 0 { 0 } else { self.ends[sym.at() - 1] };
-        &self.texts[start..self.ends[sym.at()]]
+        let (start, end) = self.spans[sym.at()];
+        &self.texts[start as usize..end as usize]
     }
 
     /// A key to sort by text with few looks at the text itself: its first eight bytes as a number come first.
@@ -103,11 +103,12 @@ impl Symbols {
     }
 
     fn add(&mut self, text: &str, slot: usize, hash: u32) -> Sym {
-        let sym = Sym::new(self.ends.len());
+        let sym = Sym::new(self.spans.len());
+        let start = end_of(&self.texts);
         self.texts.push_str(text);
-        self.ends.push(self.texts.len());
+        self.spans.push((start, end_of(&self.texts)));
         self.slots[slot] = Slot { hash, sym: sym.0 };
-        if self.ends.len() * 4 > self.slots.len() * 3 {
+        if self.spans.len() * 4 > self.slots.len() * 3 {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![Slot { hash: 0, sym: FREE }; old.len() * 2];
             for used in old.into_iter().filter(|slot| slot.sym != FREE) {
@@ -117,6 +118,11 @@ impl Symbols {
         }
         sym
     }
+}
+
+/// Length of all texts together: at 10 million pods with 200 bytes of text each, half of what fits.
+fn end_of(texts: &str) -> u32 {
+    u32::try_from(texts.len()).expect("texts of a cluster fit into 4 GiB")
 }
 
 /// The lower half of the hash, which is mixed best.
