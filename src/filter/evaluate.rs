@@ -75,16 +75,21 @@ impl<'a> Prepared<'a> {
 
     /// True when the pod would be bound to the node now: the same as `verdict(node).passes()`, only faster.
     pub fn fits(&self, node: NodeIdx) -> bool {
-        let state = self.context.state;
-        if !self.accepted.contains(state.tables().class_of(node).at())
-            || !(self.rules.has_room)(state, self.context.incoming.spec, node)
-        {
+        if !self.has_room(node) {
             return false;
         }
+        let state = self.context.state;
         if self.rules.nominations && state.has_nominees(node) {
             return self.verdict(node).passes();
         }
         self.plain || self.passes_the_rest(node)
+    }
+
+    /// True when node classes and amounts let the pod in, whatever the other rules say.
+    pub fn has_room(&self, node: NodeIdx) -> bool {
+        let state = self.context.state;
+        self.accepted.contains(state.tables().class_of(node).at())
+            && (self.rules.has_room)(state, self.context.incoming.spec, node)
     }
 
     /// The plugins without class rules; no guests.

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx, RequestsIdx, SpecIdx, Sym};
+use crate::snapshot::model::{NodeIdx, PodIdx, RequestsIdx, ResourceIdx, SpecIdx, Sym};
 
 use super::counters::Counters;
 use super::rules::{SchedulerRules, Schedulers};
@@ -206,6 +206,21 @@ impl<'s> State<'s> {
     /// Who stands on a node.
     pub fn tenants(&self, node: NodeIdx) -> &[Tenant] {
         &self.tenants[node.at()]
+    }
+
+    /// What a node has left of a resource as a scheduler of these rules counts, in its units (Volcano: thousandths of
+    /// everything but memory); negative where more is in use than there is.
+    pub fn left(&self, rules: SchedulerRules, node: NodeIdx, resource: ResourceIdx) -> i64 {
+        let amounts = &self.seen_by(rules).counters.amounts;
+        match rules {
+            SchedulerRules::Volcano => amounts.idle(node)[resource.at()],
+            SchedulerRules::Kube | SchedulerRules::Hami => amounts.free(node)[resource.at()],
+        }
+    }
+
+    /// Pods that a node can still take; negative where it holds too many.
+    pub fn slots(&self, node: NodeIdx) -> i64 {
+        self.counters.amounts.slots(node)
     }
 
     /// Pods nominated to a node that stand nowhere yet, whatever their scheduler and priority.

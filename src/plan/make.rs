@@ -1,7 +1,8 @@
 //! The one entry of the planner.
 //!
-//! May import: snapshot, filter, fragmentation, plan
+//! May import: api, snapshot, filter, fragmentation, plan
 
+use crate::api::Algorithm;
 use crate::fragmentation::Rate;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
@@ -12,6 +13,7 @@ use super::outcome::{Conclusion, KeptNode, Occupancy, Planned, Report, Unmovable
 use super::pending;
 use super::problem::{Problem, Role};
 use super::request::Request;
+use super::search::search;
 use super::setup::{Start, start};
 use super::takers;
 use super::types::Plan;
@@ -27,17 +29,30 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let Start { mut problem, state, reserved } = start(snapshot, request, resource)?;
     let before = occupancy(&problem);
     let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
-    let upper_bound = candidates.min(before.occupied - before.optimum).max(0);
+    let excess = (before.occupied - before.optimum).max(0);
+    let upper_bound =
+        if excess > 0 && !keeps_its_load(&problem) { candidates } else { candidates.min(excess) };
     let (mut best, mut rejected) = (Plan::empty(resource), vec![None; snapshot.nodes.len()]);
     let (mut taking, mut withheld) = (Vec::new(), Vec::new());
+    let mut bound = None;
     if upper_bound > 0 {
+        let most = usize::try_from(upper_bound).unwrap_or(usize::MAX);
         let found = takers::beside(&mut problem, state, &reserved, |problem, state| {
-            let outcome = drain(problem, state);
+            let outcome = match request.algorithm {
+                Algorithm::Drain => drain(problem, state),
+                Algorithm::Search => {
+                    let found = search(problem, &state, most, request.effort);
+                    // The room of takers makes later rounds harder, not the task.
+                    bound.get_or_insert(int(found.most));
+                    found.outcome
+                }
+            };
             (outcome.plan, outcome.rejected)
         });
         (best, rejected) = (found.plan, found.rest);
         (taking, withheld) = (found.takers, found.withheld);
     }
+    let upper_bound = bound.unwrap_or(upper_bound);
     let freed = i64::try_from(best.freed.len()).unwrap_or(i64::MAX);
     let conclusion = conclude(&before, freed, request.min_improvement_percent);
     if conclusion != Conclusion::Recommended {
@@ -64,6 +79,15 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         warnings: warnings(&problem).into_iter().chain(pending::passed_over(&problem, &plan)).collect(),
     };
     Ok(Planned { plan, report })
+}
+
+/// True when the resource that is held now is held after any plan: then no plan goes below the optimum. Terminating
+/// pods go by themselves, and a template may ask for less than the pod that was made of an older one.
+fn keeps_its_load(problem: &Problem<'_>) -> bool {
+    (0..problem.snapshot.pods.len()).map(PodIdx::new).all(|pod| {
+        let held = problem.cards(pod);
+        held == 0 || !problem.snapshot.pod(pod).terminating && problem.need_of(pod) >= held
+    })
 }
 
 fn int(n: usize) -> i64 {

@@ -23,6 +23,7 @@ pub mod problem;
 pub mod reason;
 pub mod request;
 pub mod scope;
+pub mod search;
 mod setup;
 pub mod status;
 pub mod takers;

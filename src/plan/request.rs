@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use crate::api::{Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
 use crate::filter::{SchedulerRules, Schedulers};
 
+/// Work units of a search that is not told otherwise: looks at receivers and what costs as much.
+pub const DEFAULT_EFFORT: u64 = 4_000_000;
+
 /// Everything that planning depends on besides the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -31,6 +34,8 @@ pub struct Request {
     pub min_benefit: Option<u64>,
     /// Which algorithm.
     pub algorithm: Algorithm,
+    /// Work units that Search may spend.
+    pub effort: u64,
     /// Grace period of evictions; `None` = the pod's own.
     pub grace_period_seconds: Option<u64>,
     /// Largest estimated status of a run, in bytes; `None` offline.
@@ -51,6 +56,7 @@ impl Default for Request {
             max_freed_nodes: None,
             min_benefit: None,
             algorithm: Algorithm::Drain,
+            effort: DEFAULT_EFFORT,
             grace_period_seconds: None,
             max_object_bytes: None,
             now: None,
@@ -226,6 +232,7 @@ impl Request {
             max_freed_nodes: planner.max_freed_nodes.map(i64::unsigned_abs),
             min_benefit: planner.min_benefit.map(i64::unsigned_abs),
             algorithm: planner.algorithm.unwrap_or(Algorithm::Search),
+            effort: planner.effort.map_or(DEFAULT_EFFORT, i64::unsigned_abs),
             grace_period_seconds: spec
                 .eviction
                 .as_ref()

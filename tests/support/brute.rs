@@ -23,12 +23,12 @@ pub struct Best {
 /// Complete choices that are shown to the judge, per set of nodes.
 const ALLOWANCE: usize = 4_000;
 
-/// A valid plan that frees as many nodes as any.
+/// A valid plan that frees as many nodes as any, and disturbs as little as any that frees as many.
 pub fn best(snapshot: &Snapshot, request: &Request) -> Best {
     let search = Search::new(snapshot, request);
     let mut complete = true;
     let mut sets: Vec<u32> = (1..1 << search.sources.len()).collect();
-    sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
+    sets.sort_by_cached_key(|&set| (std::cmp::Reverse(set.count_ones()), search.cost(set, request)));
     for set in sets {
         match search.freeing(set) {
             Outcome::Found(plan) => return Best { plan: Some(plan), complete },
@@ -103,9 +103,21 @@ impl<'a> Search<'a> {
         Plan { freed, moves, disruption, ..Plan::empty(self.resource) }
     }
 
+    fn nodes(&self, set: u32) -> Vec<NodeIdx> {
+        (0..self.sources.len()).filter(|at| set >> at & 1 == 1).map(|at| self.sources[at]).collect()
+    }
+
+    /// What emptying the set costs, wherever its pods go.
+    fn cost(&self, set: u32, request: &Request) -> i64 {
+        let freed = self.nodes(set);
+        let victims =
+            freed.iter().flat_map(|&node| self.victims(node).into_iter().map(move |pod| (pod, node)));
+        let moves = victims.map(|(pod, node)| self.to(pod, node, node)).collect();
+        disruption(self.snapshot, &self.plan(freed, moves)).cost(request.weights.array())
+    }
+
     fn freeing(&self, set: u32) -> Outcome {
-        let freed: Vec<NodeIdx> =
-            (0..self.sources.len()).filter(|at| set >> at & 1 == 1).map(|at| self.sources[at]).collect();
+        let freed = self.nodes(set);
         let receivers: Vec<NodeIdx> =
             self.occupied.iter().copied().filter(|node| !freed.contains(node)).collect();
         let mut room: Vec<Vec<i64>> = receivers.iter().map(|&node| self.free(node)).collect();

@@ -28,6 +28,9 @@ pub enum DebugCommand {
     },
     /// Measure load, report and planning per instance
     Bench {
+        /// Plan with the search
+        #[arg(long)]
+        search: bool,
         /// Cluster files
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,

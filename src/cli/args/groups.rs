@@ -96,7 +96,9 @@ pub struct PlannerArgs {
 /// Planning algorithms that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AlgorithmName {
-    /// Node by node, the least disruptive first (the default)
+    /// Close to the proven optimum, with a bound that shows how close (the default)
+    Search,
+    /// Node by node, the least disruptive first
     Drain,
 }
 

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::api::Algorithm;
 use crate::cli::error::CliError;
 use crate::cli::output::{Out, Table};
 use crate::fragmentation::{FragmentationReport, ReportOptions};
@@ -22,18 +23,18 @@ use crate::snapshot::{BuildOptions, Builder, Snapshot};
 const BUDGETS: [Option<(u64, u64)>; 5] = [None, Some((2, 8)), Some((2, 64)), Some((10, 8)), Some((10, 64))];
 
 /// Measures every file.
-pub fn run(files: &[PathBuf], out: &mut Out) -> Result<(), CliError> {
+pub fn run(files: &[PathBuf], search: bool, out: &mut Out) -> Result<(), CliError> {
     let mut table = Table::new([
         "file", "mb", "nodes", "pods", "load", "report", "budget", "plan", "freed", "cost", "peak mb",
     ]);
     for path in files {
-        measure(path, &mut table)?;
+        measure(path, search, &mut table)?;
     }
     out.data(&table.render(true));
     Ok(())
 }
 
-fn measure(path: &Path, table: &mut Table) -> Result<(), CliError> {
+fn measure(path: &Path, search: bool, table: &mut Table) -> Result<(), CliError> {
     let started = Instant::now();
     let (snapshot, bytes) = load(path)?;
     let load = started.elapsed();
@@ -47,12 +48,15 @@ fn measure(path: &Path, table: &mut Table) -> Result<(), CliError> {
         })?;
     for budget in BUDGETS {
         let mut request = Request::for_resource(&resource);
+        if search {
+            request.algorithm = Algorithm::Search;
+        }
         if let Some((groups, cards)) = budget {
             request.budget =
                 Budget { pod_groups: Some(groups), resources: BTreeMap::from([(resource.clone(), cards)]) };
         }
         let started = Instant::now();
-        let Planned { plan, .. } =
+        let Planned { plan, report } =
             make(&snapshot, &request).map_err(|fault| CliError::failure(format!("cannot plan: {fault}")))?;
         let planning = started.elapsed();
         let cost = plan.disruption.cost(request.weights.array());
@@ -65,7 +69,7 @@ fn measure(path: &Path, table: &mut Table) -> Result<(), CliError> {
             seconds(report_time),
             budget.map_or_else(|| "none".to_owned(), |(groups, cards)| format!("{groups}/{cards}")),
             seconds(planning),
-            plan.freed.len().to_string(),
+            format!("{}/{}", plan.freed.len(), report.upper_bound),
             format!("{}.{}", cost / 10, cost % 10),
             peak_megabytes(),
         ]);

@@ -14,7 +14,7 @@ use super::output::Out;
 pub fn run(args: &DebugArgs, out: &mut Out) -> Result<(), CliError> {
     match &args.command {
         DebugCommand::Filter { files, all } => filter::run(files, *all, out),
-        DebugCommand::Bench { files } => bench::run(files, out),
+        DebugCommand::Bench { files, search } => bench::run(files, *search, out),
         DebugCommand::Generate { nodes, seed } => generate::run(*nodes, *seed, out),
     }
 }

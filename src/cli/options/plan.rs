@@ -84,7 +84,7 @@ impl PlanOptions {
         run.spec.mode = Mode::DryRun;
         apply_scope(&mut run.spec, flags.scope);
         apply_budget(&mut run.spec, flags.budget);
-        apply_planner(&mut run.spec, flags.planner)?;
+        apply_planner(&mut run.spec, flags.planner);
         if let Some(blocked) = flags.movability.on_blocked_pdb {
             run.spec.execution.get_or_insert_with(Execution::default).on_blocked_pdb = Some(match blocked {
                 BlockedPdb::Fail => OnBlockedPdb::Fail,
@@ -98,6 +98,7 @@ impl PlanOptions {
         if flags.run.ttl.is_some() {
             run.spec.ttl_seconds_after_finished = flags.run.ttl;
         }
+        refuse_unbuilt(&run.spec)?;
         let goal = run.spec.goals.first();
         Ok(Self {
             resource: flags.goal.resource.clone().or_else(|| goal.map(|goal| goal.resource.clone())),
@@ -184,19 +185,25 @@ fn apply_budget(spec: &mut RepackRunSpec, flags: &BudgetArgs) {
     }
 }
 
-/// Until the search exists, Drain is what runs, and a file that wants the search is refused instead of planned otherwise.
-fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) -> Result<(), CliError> {
+fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) {
     let planner = spec.planner.get_or_insert_with(Planner::default);
     planner.algorithm = match (flags.algorithm, planner.algorithm) {
-        (Some(AlgorithmName::Drain), _) | (None, None | Some(Algorithm::Drain)) => Some(Algorithm::Drain),
-        (None, Some(Algorithm::Search)) => {
-            return Err(CliError::failure(
-                "spec.planner.algorithm is Search, which this version does not have, only Drain",
-            )
-            .hint("--algorithm drain"));
-        }
+        (Some(AlgorithmName::Search), _) => Some(Algorithm::Search),
+        (Some(AlgorithmName::Drain), _) | (None, None) => Some(Algorithm::Drain),
+        (None, Some(algorithm)) => Some(algorithm),
     };
-    Ok(())
+}
+
+/// A plan that ignores what was asked for is worse than none.
+fn refuse_unbuilt(spec: &RepackRunSpec) -> Result<(), CliError> {
+    let unbuilt = [
+        ("networkTopology", spec.network_topology.is_some()),
+        ("planner.minBenefit", spec.planner.as_ref().is_some_and(|planner| planner.min_benefit.is_some())),
+    ];
+    match unbuilt.into_iter().find(|(_, asked)| *asked) {
+        Some((field, _)) => Err(CliError::failure(format!("spec.{field} is not supported yet"))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@
 //! May import: snapshot, filter, plan
 
 pub mod candidates;
+pub mod exact;
+pub mod realize;
 pub mod receivers;
 mod trial;
 
@@ -66,17 +68,15 @@ struct Drain<'p, 's> {
     plan_has_dynamic_moves: bool,
     /// Candidates that failed in this round for a reason that later moves may lift.
     postponed: Vec<NodeIdx>,
+    /// Nodes that shall be emptied, so that they receive nothing, by node.
+    wished: Vec<bool>,
+    /// Receivers to try first.
+    places: FxHashMap<PodIdx, NodeIdx>,
 }
 
 /// Runs Drain on a task. `state` is the live cluster, with room taken for pending pods.
 pub fn drain<'s>(problem: &Problem<'s>, state: State<'s>) -> Outcome {
-    let mut drain = Drain::new(problem, state);
-    while problem.max_freed.is_none_or(|most| drain.plan.freed.len() < most) {
-        let Some((node, placement)) = drain.choose() else { break };
-        drain.commit(node, placement);
-    }
-    drain.plan.disruption = drain.costs.totals();
-    Outcome { plan: drain.plan, rejected: drain.rejected }
+    Drain::new(problem, state).finish()
 }
 
 impl<'p, 's> Drain<'p, 's> {
@@ -96,6 +96,8 @@ impl<'p, 's> Drain<'p, 's> {
             rejected: vec![None; problem.nodes.len()],
             plan_has_dynamic_moves: false,
             postponed: Vec::new(),
+            wished: vec![false; problem.nodes.len()],
+            places: FxHashMap::default(),
         };
         for (at, facts) in problem.nodes.iter().enumerate() {
             let node = NodeIdx::new(at);
@@ -111,6 +113,16 @@ impl<'p, 's> Drain<'p, 's> {
             }
         }
         drain
+    }
+
+    /// Rounds until no candidate is left.
+    fn finish(mut self) -> Outcome {
+        while self.problem.max_freed.is_none_or(|most| self.plan.freed.len() < most) {
+            let Some((node, placement)) = self.choose() else { break };
+            self.commit(node, placement);
+        }
+        self.plan.disruption = self.costs.totals();
+        Outcome { plan: self.plan, rejected: self.rejected }
     }
 
     /// Pods that emptying the node would disturb and that the plan does not disturb yet, with their whole units.
@@ -142,7 +154,7 @@ impl<'p, 's> Drain<'p, 's> {
         let added = self.costs.delta(&shares);
         self.shares[node.at()] = shares;
         self.candidates.set(node, added);
-        if self.problem.node(node).role == Role::Candidate {
+        if self.problem.node(node).role == Role::Candidate && !self.wished[node.at()] {
             let free = self.receivers.free(node).unwrap_or(self.problem.node(node).free);
             self.receivers.set_drainable(node, free, emptying_cost(added));
         }

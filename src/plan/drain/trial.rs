@@ -88,7 +88,7 @@ impl Drain<'_, '_> {
 
     /// Pods to find a place for, hardest first: those disturbed anew, cascade pods that were to come back to this
     /// node, and terminating ones whose replacement would.
-    fn to_place(&self, node: NodeIdx) -> Vec<PodIdx> {
+    pub(super) fn to_place(&self, node: NodeIdx) -> Vec<PodIdx> {
         let mut pods = self.disturbed(node);
         pods.extend(
             self.problem
@@ -137,7 +137,10 @@ impl Drain<'_, '_> {
                 } else if need == 0 {
                     None
                 } else {
-                    self.receivers.first(need, node, &left, |n| prepared.fits(n))
+                    let wished = self.places.get(&pod).copied();
+                    wished
+                        .filter(|&n| n != node && self.receivers.free(n).is_some() && prepared.fits(n))
+                        .or_else(|| self.receivers.first(need, node, &left, |n| prepared.fits(n)))
                 }
             };
             let Some(to) = to else {
@@ -158,6 +161,12 @@ impl Drain<'_, '_> {
             }
         }
         Ok(Placement { moves, reserved })
+    }
+
+    /// True when every move of the plan passes with all of them applied.
+    pub(super) fn holds_as_planned(&mut self) -> bool {
+        let moves = self.plan.moves.clone();
+        moves.iter().all(|m| self.is_plain(m.pod) || passes_again(self.problem, &mut self.state, m))
     }
 
     fn is_emptied(&self, node: NodeIdx, trying: NodeIdx) -> bool {
@@ -185,7 +194,7 @@ impl Drain<'_, '_> {
     }
 
     /// Goes through the new moves as the executor would: a unit is evicted as a whole, then its replacements come.
-    fn take_turns(&mut self, moves: &mut [Move]) -> Result<(), Rejection> {
+    pub(super) fn take_turns(&mut self, moves: &mut [Move]) -> Result<(), Rejection> {
         let mut done = vec![false; moves.len()];
         for at in 0..moves.len() {
             if done[at] {
@@ -225,7 +234,7 @@ impl Drain<'_, '_> {
     }
 
     /// Takes a pod off the cluster: the live one, or its replacement where the plan has put it.
-    fn lift(&mut self, pod: PodIdx) {
+    pub(super) fn lift(&mut self, pod: PodIdx) {
         match self.move_of.get(&pod) {
             None => self.state.remove(pod),
             Some(&at) => self.state.unplace(self.problem.replacement[pod.at()], self.plan.moves[at].to),

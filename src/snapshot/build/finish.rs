@@ -175,7 +175,7 @@ fn number_namespaces(
 }
 
 /// By namespace, name and UID. Keys are made once: comparing texts through symbols misses the cache every time.
-fn sort_pods(pods: &mut Vec<DraftPod>, symbols: &Symbols, namespaces: &FxHashMap<Sym, NamespaceIdx>) {
+fn sort_pods(pods: &mut [DraftPod], symbols: &Symbols, namespaces: &FxHashMap<Sym, NamespaceIdx>) {
     pods.sort_by_cached_key(|p| {
         (namespaces[&p.namespace], symbols.sort_key(p.pod.name), symbols.text(p.pod.uid))
     });

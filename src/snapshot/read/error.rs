@@ -37,17 +37,18 @@ struct Parts {
     origin: Option<Origin>,
 }
 
+impl Parts {
+    fn sentence(&self) -> String {
+        let field = if self.field.is_empty() { String::new() } else { format!(": {}", self.field) };
+        let origin = self.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
+        format!("{}{field}: {}{origin}", self.subject, self.problem)
+    }
+}
+
 impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.subject)?;
-        if !self.field.is_empty() {
-            write!(f, ": {}", self.field)?;
-        }
-        write!(f, ": {}", self.problem)?;
-        if let Some(origin) = &self.origin {
-            write!(f, " ({origin})")?;
-        }
-        Ok(())
+        // Names of the input may hold anything, and it stays one sentence.
+        f.write_str(&self.sentence().replace(char::is_control, "?"))
     }
 }
 

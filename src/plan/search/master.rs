@@ -1,0 +1,358 @@
+//! Which candidates to empty, as an integer program over classes of them: bounds, and choices to start from.
+//!
+//! Candidates that no rule of the program tells apart are one integer variable. A group that several candidates
+//! disturb gets a variable for being touched, and where it matters one for falling below its minimum; everything
+//! else is a constant of the candidate. The program leaves out where things go (the rows stand for that), so its
+//! optimum is a bound for every plan, and its solution a choice that still has to be placed.
+//!
+//! The solver is floating point; answers are used as choices only after they were counted again in integers, and as
+//! bounds only where the solver has proven optimality (coefficients are far below the range for which it vouches).
+//!
+//! May import: snapshot, plan
+
+use microlp::{
+    ComparisonOp, OptimizationDirection, Problem, SolutionStatus, SolveOptions, SolveOutcome, Variable,
+};
+use rustc_hash::FxHashMap;
+
+use super::field::Field;
+use super::rows::Rows;
+use crate::plan::disruption::GroupFacts;
+use crate::snapshot::model::GroupIdx;
+
+/// What is asked of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Goal<'a> {
+    /// The most candidates; at most this many.
+    Most(usize),
+    /// The same without whole numbers: only a bound, and a choice that is rounded down.
+    Relaxed(usize),
+    /// The least disruption with exactly this many candidates, below a cost that is known to be possible.
+    Cheapest(usize, i64),
+    /// The least sum of these prices by candidate with exactly this many. Groups cost nothing.
+    Priced(usize, &'a [i64]),
+}
+
+impl Goal<'_> {
+    const fn count(self) -> usize {
+        match self {
+            Self::Most(n) | Self::Relaxed(n) | Self::Cheapest(n, _) | Self::Priced(n, _) => n,
+        }
+    }
+
+    /// Exactly that many, not at most.
+    const fn is_exact(self) -> bool {
+        matches!(self, Self::Cheapest(..) | Self::Priced(..))
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// Positions of the chosen candidates, in order.
+    pub chosen: Vec<usize>,
+    /// What no choice beats: candidates for [`Goal::Most`], cost for [`Goal::Cheapest`].
+    pub bound: i64,
+    /// The solver has proven that the choice is the best of the program.
+    pub proven: bool,
+}
+
+/// A program with more columns than this is not tried: the first relaxation alone would take too long.
+const MOST_COLUMNS: usize = 12_000;
+
+/// Far above the error of a sum of a cluster's amounts, far below one.
+const ROUNDING: f64 = 1e-4;
+
+/// Pods and cards of a group on one candidate.
+type Share = (GroupIdx, i64, i64);
+
+/// Candidates that the program does not tell apart.
+struct Column {
+    members: Vec<usize>,
+    weights: Vec<i64>,
+    caps: Vec<i64>,
+    /// Groups that only this candidate disturbs.
+    own_groups: i64,
+    /// Cost that does not depend on other candidates.
+    own_cost: i64,
+    /// Of groups that others disturb, too.
+    spanning: Vec<Share>,
+}
+
+/// Answers, or `None` when the program is too large or the solver gives up within `branches`.
+pub(super) fn solve(
+    field: &Field<'_, '_>,
+    rows: &Rows,
+    allowed: impl Fn(usize) -> bool,
+    goal: Goal<'_>,
+    branches: u64,
+) -> Option<Answer> {
+    let problem = field.problem;
+    let with_cost = matches!(goal, Goal::Cheapest(..));
+    let with_groups = with_cost || problem.max_groups.is_some();
+    let most = goal.count();
+    let binding = binding_rows(field, rows, most);
+    let possible = |at: usize| allowed(at) && !goal.is_exact() | could_be_one_of(field, at, most);
+    let columns = columns(field, rows, &binding, possible, with_groups, goal);
+    if columns.is_empty() || columns.len() > MOST_COLUMNS {
+        return None;
+    }
+    let direction =
+        if goal.is_exact() { OptimizationDirection::Minimize } else { OptimizationDirection::Maximize };
+    let mut program = Problem::new(direction);
+    let value = |column: &Column| if goal.is_exact() { float(column.own_cost) } else { 1.0 };
+    let relaxed = matches!(goal, Goal::Relaxed(_));
+    let variables: Vec<Variable> = columns
+        .iter()
+        .map(|column| match int(column.members.len()) {
+            count if relaxed => program.add_var(value(column), (0.0, f64::from(count))),
+            count => program.add_integer_var(value(column), (0, count)),
+        })
+        .collect();
+    let mut sum = |weight: &dyn Fn(&Column) -> i64, op: ComparisonOp, limit: i64| {
+        let terms = columns.iter().zip(&variables).filter(|(c, _)| weight(c) != 0);
+        let terms: Vec<(Variable, f64)> = terms.map(|(c, &v)| (v, float(weight(c)))).collect();
+        program.add_constraint(terms, op, float(limit));
+    };
+    let op = if goal.is_exact() { ComparisonOp::Eq } else { ComparisonOp::Le };
+    sum(&|_| 1, op, i64::try_from(most).ok()?);
+    for (at, &row) in binding.iter().enumerate() {
+        sum(&|c| c.weights[at], ComparisonOp::Le, rows.limits[row]);
+    }
+    for (at, cap) in problem.caps.iter().enumerate() {
+        sum(&|c| c.caps[at], ComparisonOp::Le, cap.most);
+    }
+    if with_groups {
+        let touched = groups(field, &mut program, &columns, &variables, with_cost);
+        if let Some(limit) = problem.max_groups {
+            let own = columns.iter().zip(&variables).filter(|(c, _)| c.own_groups != 0);
+            let own = own.map(|(c, &v)| (v, float(c.own_groups)));
+            program.add_constraint(
+                own.chain(touched.into_iter().map(|z| (z, 1.0))),
+                ComparisonOp::Le,
+                float(limit),
+            );
+        }
+    }
+    let mut options = SolveOptions::default();
+    options.node_limit = Some(branches);
+    let SolveOutcome::Solution(solution) = program.solve_with(options).ok()? else { return None };
+    let proven = solution.status() == SolutionStatus::Optimal;
+    let mut chosen = Vec::new();
+    for (column, &variable) in columns.iter().zip(&variables) {
+        let value = solution.var_value(variable);
+        let value = if relaxed { (value + ROUNDING).floor() } else { value };
+        let count = whole(value).min(column.members.len());
+        chosen.extend(&column.members[..count]);
+    }
+    chosen.sort_unstable();
+    // Cost is whole tenths: what the relaxation leaves open below the next whole number is no plan.
+    let bound =
+        rounded(if relaxed { (solution.objective() + ROUNDING).floor() } else { solution.objective() });
+    Some(Answer { chosen, bound, proven })
+}
+
+/// Adds what groups cost and how they tie candidates together; returns the variables of being touched.
+fn groups(
+    field: &Field<'_, '_>,
+    program: &mut Problem,
+    columns: &[Column],
+    variables: &[Variable],
+    with_cost: bool,
+) -> Vec<Variable> {
+    let mut of_group: FxHashMap<GroupIdx, Vec<usize>> = FxHashMap::default();
+    for (at, column) in columns.iter().enumerate() {
+        for &(group, ..) in &column.spanning {
+            of_group.entry(group).or_default().push(at);
+        }
+    }
+    let mut of_group: Vec<(GroupIdx, Vec<usize>)> = of_group.into_iter().collect();
+    of_group.sort_unstable_by_key(|(group, _)| *group);
+    let [per_group, per_breach, per_damaged, ..] = field.problem.weights;
+    let mut touched = Vec::with_capacity(of_group.len());
+    for (group, members) in of_group {
+        let facts = field.undisturbed.facts(group);
+        let load =
+            |at: usize| columns[at].spanning.iter().find(|s| s.0 == group).map_or((0, 0), |s| (s.1, s.2));
+        let all: i64 = members
+            .iter()
+            .map(|&at| load(at).0 * i64::try_from(columns[at].members.len()).unwrap_or(1))
+            .sum();
+        let at_once = breaches_at_once(field, group, facts);
+        let mut price = if with_cost { per_group } else { 0 };
+        if with_cost && at_once {
+            price += per_breach + per_damaged * facts.cards;
+        }
+        let z = program.add_binary_var(float(price));
+        for &at in &members {
+            let count = float(i64::try_from(columns[at].members.len()).unwrap_or(1));
+            program.add_constraint([(variables[at], 1.0), (z, -count)], ComparisonOp::Le, 0.0);
+        }
+        if with_cost && !at_once && all > facts.slack {
+            breach(program, columns, variables, &members, &load, facts, all, per_breach, per_damaged);
+        }
+        touched.push(z);
+    }
+    touched
+}
+
+/// A group that falls below its minimum only when several candidates are emptied.
+#[expect(clippy::too_many_arguments, reason = "the parts of one inequality")]
+fn breach(
+    program: &mut Problem,
+    columns: &[Column],
+    variables: &[Variable],
+    members: &[usize],
+    load: &dyn Fn(usize) -> (i64, i64),
+    facts: &GroupFacts,
+    all: i64,
+    per_breach: i64,
+    per_damaged: i64,
+) {
+    let b = program.add_binary_var(float(per_breach));
+    // Damage beyond the moved cards, which the candidates pay for themselves.
+    let extra = program.add_var(float(per_damaged), (0.0, f64::INFINITY));
+    let moved = members.iter().map(|&at| (variables[at], float(load(at).0)));
+    let over = float(all - facts.slack);
+    program.add_constraint(moved.chain([(b, -over)]), ComparisonOp::Le, float(facts.slack));
+    let cards = members.iter().map(|&at| (variables[at], float(load(at).1)));
+    program.add_constraint(cards.chain([(extra, 1.0), (b, -float(facts.cards))]), ComparisonOp::Ge, 0.0);
+    for &at in members {
+        if load(at).0 > facts.slack {
+            let count = float(i64::try_from(columns[at].members.len()).unwrap_or(1));
+            program.add_constraint([(variables[at], 1.0), (b, -count)], ComparisonOp::Le, 0.0);
+        }
+    }
+}
+
+/// Rows that a choice of at most `most` candidates could break.
+fn binding_rows(field: &Field<'_, '_>, rows: &Rows, most: usize) -> Vec<usize> {
+    let most = field.problem.caps.iter().fold(most, |most, cap| {
+        if cap.resource != field.problem.resource {
+            return most;
+        }
+        // Each candidate moves at least one card.
+        most.min(usize::try_from(cap.most.max(0)).unwrap_or(usize::MAX))
+    });
+    let can_break = |&row: &usize| {
+        let mut weights: Vec<i64> = rows.weights.iter().map(|w| w[row]).collect();
+        weights.sort_unstable_by(|a, b| b.cmp(a));
+        weights.into_iter().take(most).sum::<i64>() > rows.limits[row]
+    };
+    (0..rows.limits.len()).filter(can_break).collect()
+}
+
+fn columns(
+    field: &Field<'_, '_>,
+    rows: &Rows,
+    binding: &[usize],
+    allowed: impl Fn(usize) -> bool,
+    with_groups: bool,
+    goal: Goal<'_>,
+) -> Vec<Column> {
+    let with_cost = matches!(goal, Goal::Cheapest(..));
+    let problem = field.problem;
+    let [per_group, per_breach, per_damaged, per_card, per_pod] = problem.weights;
+    let mut index: FxHashMap<(Vec<i64>, Vec<Share>), usize> = FxHashMap::default();
+    let mut columns: Vec<Column> = Vec::new();
+    let cheapest_others = |count: usize| {
+        // Every moved card and pod costs at least this, whatever its group is spared.
+        let others = count.saturating_sub(1).min(field.len());
+        field.least_moves.get(others).copied().unwrap_or(0)
+    };
+    for at in (0..field.len()).filter(|&at| allowed(at)) {
+        let burden = &field.burdens[at];
+        let weights: Vec<i64> = binding.iter().map(|&row| rows.weights[at][row]).collect();
+        let (mut own_groups, mut own_cost) = (0, 0);
+        let mut spanning = Vec::new();
+        if with_groups {
+            for &(group, load) in &burden.loads {
+                own_cost += per_card * load.cards + per_pod * load.pods;
+                let facts = field.undisturbed.facts(group);
+                if field.of_group[group.at()].len() > 1 {
+                    spanning.push((group, load.pods, load.cards));
+                    // A group that its first move breaches pays for all its cards with being touched.
+                    if !breaches_at_once(field, group, facts) {
+                        own_cost += per_damaged * load.cards;
+                    }
+                } else {
+                    own_groups += 1;
+                    let breached = load.pods > facts.slack;
+                    let damaged = if breached { facts.cards } else { load.cards };
+                    own_cost += per_group + if breached { per_breach } else { 0 } + per_damaged * damaged;
+                }
+            }
+        }
+        let over_groups = problem
+            .max_groups
+            .is_some_and(|most| own_groups + i64::try_from(spanning.len()).unwrap_or(i64::MAX) > most);
+        if over_groups || problem.caps.iter().zip(&burden.caps).any(|(cap, amount)| *amount > cap.most) {
+            continue;
+        }
+        if !with_cost {
+            own_cost = if let Goal::Priced(_, prices) = goal { prices[at] } else { 0 };
+            // Only who is touched matters then.
+            for share in &mut spanning {
+                (share.1, share.2) = (0, 0);
+            }
+        }
+        if let Goal::Cheapest(count, known) = goal
+            && own_cost + cheapest_others(count) > known
+        {
+            continue;
+        }
+        let mut numbers = weights.clone();
+        numbers.extend(&burden.caps);
+        numbers.extend([own_groups, own_cost]);
+        let column = *index.entry((numbers, spanning.clone())).or_insert_with(|| {
+            columns.push(Column {
+                members: Vec::new(),
+                weights,
+                caps: burden.caps.clone(),
+                own_groups,
+                own_cost,
+                spanning,
+            });
+            columns.len() - 1
+        });
+        columns[column].members.push(at);
+    }
+    columns
+}
+
+/// True when a choice of `count` candidates may contain this one: the others take at least as much of each cap as
+/// those that take least.
+fn could_be_one_of(field: &Field<'_, '_>, at: usize, count: usize) -> bool {
+    field.problem.caps.iter().enumerate().all(|(cap, limits)| {
+        let least =
+            field.least_of_caps[cap].get(count.saturating_sub(1).min(field.len())).copied().unwrap_or(0);
+        field.burdens[at].caps[cap] + least <= limits.most
+    })
+}
+
+/// True when every candidate that disturbs the group takes it below its minimum.
+fn breaches_at_once(field: &Field<'_, '_>, group: GroupIdx, facts: &GroupFacts) -> bool {
+    field.of_group[group.at()].iter().all(|&at| {
+        let loads = &field.burdens[at as usize].loads;
+        loads.binary_search_by_key(&group, |l| l.0).is_ok_and(|i| loads[i].1.pods > facts.slack)
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "amounts of a cluster are far below 2^52")]
+fn float(n: i64) -> f64 {
+    n as f64
+}
+
+fn int(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+fn whole(value: f64) -> usize {
+    value.round().clamp(0.0, 1e9) as usize
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "clamped before")]
+fn rounded(value: f64) -> i64 {
+    value.round().clamp(-1e15, 1e15) as i64
+}

@@ -1,0 +1,252 @@
+//! Search: plans at, or close to, the proven optimum.
+//!
+//! The way: [`field`] looks up what emptying each candidate disturbs, [`demand`] what replacements ask for, [`rows`]
+//! what room there is. [`master`] chooses candidates by an integer program, whose optimum is a bound; [`rooms`] finds
+//! a place for everything on a choice; [`improve`] changes the choice while effort lasts; the result is carried out
+//! under all rules by `drain::realize`. Never worse than Drain: its plan is one of those compared.
+//!
+//! Effort is counted in looks at receivers and branches of the solver, never in time.
+//!
+//! May import: snapshot, filter, plan
+
+mod choice;
+mod demand;
+mod field;
+mod improve;
+mod master;
+mod rooms;
+mod rows;
+mod solution;
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use self::choice::Choice;
+use self::demand::Demands;
+use self::field::Field;
+use self::improve::{Random, fill, grow, improve};
+use self::master::{Answer, Goal};
+use self::rooms::Rooms;
+use self::rows::Rows;
+use self::solution::Solution;
+use super::drain::exact::{Exact, Tries};
+use super::drain::realize::{Wish, realize};
+use super::drain::{Outcome, drain};
+use super::problem::Problem;
+use super::types::Plan;
+use crate::filter::State;
+use crate::snapshot::model::NodeIdx;
+
+/// What Search came to.
+#[derive(Debug)]
+pub struct Found {
+    /// The plan, and why other candidates stay.
+    pub outcome: Outcome,
+    /// No plan under this request frees more nodes.
+    pub most: usize,
+}
+
+/// Branches that the solver may look at per question.
+const BRANCHES: u64 = 400;
+/// Rounds of prices that follow the choice.
+const PRICINGS: usize = 8;
+/// Rounds in which candidates that broke a rule are left out.
+const ROUNDS: u32 = 4;
+/// With at most this many candidates every set is looked at.
+const FEW: usize = 10;
+/// Looks at places that all of those sets may take, and one of them.
+const TRIES_OF_ALL: u64 = 400_000;
+const TRIES_OF_ONE: u64 = 20_000;
+
+/// Searches. `state` is the live cluster with room taken for pending pods, `most` a bound on the nodes that any plan
+/// frees.
+pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort: u64) -> Found {
+    let drained = drain(problem, state.clone());
+    let field = Field::new(problem);
+    let demands = Demands::new(&field, state);
+    let rows = Rows::new(&field, &demands, state);
+    let most = problem.max_freed.map_or(most, |free| most.min(free)).min(field.len());
+    let (most, start) = most_candidates(&field, &rows, most);
+    let barred = vec![false; field.len()];
+    let mut task = Task { field: &field, demands: &demands, rows: &rows, state, most, barred };
+    let position: FxHashMap<_, usize> =
+        field.candidates.iter().enumerate().map(|(at, &node)| (node, at)).collect();
+    let at = |node: &NodeIdx| position.get(node).copied();
+    let from_drain: Vec<usize> = drained.plan.freed.iter().filter_map(at).collect();
+    let mut found = drained;
+    let mut random = Random(seed(&field));
+    for round in 0..ROUNDS {
+        let mut best = task.solution(&from_drain);
+        if let Some(start) = &start {
+            task.consider(&mut best, start);
+        }
+        let least = task.cheapen(&mut best);
+        let share = effort >> (2 + round);
+        improve(&field, &mut best, most, least, &mut random, share);
+        grow(&field, &mut best, most, &mut random, share);
+        improve(&field, &mut best, most, least, &mut random, 2 * share);
+        let mut wish = Wish::default();
+        for at in best.choice.chosen() {
+            wish.nodes.push(field.candidates[at]);
+            wish.places.extend(best.rooms.places(at));
+        }
+        let outcome = realize(problem, state.clone(), &wish);
+        let lost: Vec<NodeIdx> =
+            wish.nodes.iter().copied().filter(|node| !outcome.plan.freed.contains(node)).collect();
+        if better(problem, &outcome.plan, &found.plan) {
+            found = outcome;
+        }
+        if lost.is_empty() {
+            break;
+        }
+        lost.iter().filter_map(at).for_each(|at| task.barred[at] = true);
+    }
+    if let Some(plan) = task.enumerate(&found.plan) {
+        // Once more by way of Drain, which says why the others stay.
+        let places = plan.moves.iter().map(|m| (m.pod, m.to)).collect();
+        let again = realize(problem, state.clone(), &Wish { nodes: plan.freed.clone(), places });
+        let same = again.plan.freed.len() == plan.freed.len() && !better(problem, &plan, &again.plan);
+        found = if same { again } else { Outcome { rejected: vec![None; problem.nodes.len()], plan } };
+    }
+    Found { outcome: found, most }
+}
+
+/// Everything that stays the same while solutions come and go.
+struct Task<'f, 'p, 's> {
+    field: &'f Field<'p, 's>,
+    demands: &'f Demands,
+    rows: &'f Rows,
+    state: &'f State<'s>,
+    /// No plan empties more candidates.
+    most: usize,
+    /// Candidates whose pods broke a rule that choices do not know, by position.
+    barred: Vec<bool>,
+}
+
+impl<'f, 'p, 's> Task<'f, 'p, 's> {
+    /// What of a set can be placed, filled up.
+    fn solution(&self, set: &[usize]) -> Solution<'f, 'p, 's> {
+        let choice = Choice::new(self.field, self.rows, &self.barred);
+        let rooms = Rooms::new(self.field, self.demands, self.state);
+        let mut solution = Solution::new(self.field, choice, rooms);
+        solution.start(set);
+        fill(&mut solution, self.most);
+        solution
+    }
+
+    /// Takes the solution of a set if it is better.
+    fn consider(&self, best: &mut Solution<'f, 'p, 's>, set: &[usize]) -> bool {
+        let solution = self.solution(set);
+        let better = solution.rank() > best.rank();
+        if better {
+            *best = solution;
+        }
+        better
+    }
+
+    /// With few candidates: the best of all sets that is better than `plan`.
+    fn enumerate(&self, plan: &Plan) -> Option<Plan> {
+        let (field, problem) = (self.field, self.field.problem);
+        if field.len() > FEW {
+            return None;
+        }
+        let no_bars = vec![false; field.len()];
+        let mut sets = Vec::new();
+        for bits in 1_u32..1 << field.len() {
+            let set: Vec<usize> = (0..field.len()).filter(|at| bits >> at & 1 == 1).collect();
+            if set.len() > self.most {
+                continue;
+            }
+            let mut choice = Choice::new(field, self.rows, &no_bars);
+            let allowed = set.iter().all(|&at| {
+                let allowed = choice.allows(at);
+                choice.insert(at);
+                allowed
+            });
+            let totals = choice.totals();
+            let rank = (Reverse(set.len()), totals.cost(problem.weights), totals.moved_cards);
+            if allowed && rank < rank_of(problem, plan) {
+                sets.push((rank, set));
+            }
+        }
+        sets.sort_unstable();
+        let mut all = TRIES_OF_ALL;
+        let mut exact = Exact::new(problem, self.state.clone());
+        for (_, set) in sets {
+            let nodes: Vec<NodeIdx> = set.iter().map(|&at| field.candidates[at]).collect();
+            let given = TRIES_OF_ONE.min(all);
+            let mut tries = Tries(given);
+            let plan = exact.empty(&nodes, &mut tries);
+            all -= given - tries.0;
+            if plan.is_some() || all == 0 {
+                return plan;
+            }
+        }
+        None
+    }
+
+    fn solve(&self, goal: Goal<'_>) -> Option<Answer> {
+        master::solve(self.field, self.rows, |at| !self.barred[at], goal, BRANCHES)
+    }
+
+    /// Looks for a cheaper choice of as many candidates; returns what none of them costs less than.
+    fn cheapen(&self, best: &mut Solution<'f, 'p, 's>) -> i64 {
+        if self.field.problem.max_groups.is_some() {
+            let goal = Goal::Cheapest(best.choice.count(), best.choice.cost());
+            let Some(answer) = self.solve(goal) else { return 0 };
+            self.consider(best, &answer.chosen);
+            let whole = self.barred.iter().all(|barred| !barred);
+            return if answer.proven && whole { answer.bound } else { 0 };
+        }
+        for _ in 0..PRICINGS {
+            let prices = prices(self.field, best);
+            let Some(answer) = self.solve(Goal::Priced(best.choice.count(), &prices)) else { break };
+            if !self.consider(best, &answer.chosen) {
+                break;
+            }
+        }
+        0
+    }
+}
+
+/// A bound on the candidates that can be emptied, at most `most`, and a choice to start from.
+fn most_candidates(field: &Field<'_, '_>, rows: &Rows, most: usize) -> (usize, Option<Vec<usize>>) {
+    if let Some(answer) = master::solve(field, rows, |_| true, Goal::Most(most), BRANCHES)
+        && answer.proven
+    {
+        return (most.min(answer.chosen.len()), Some(answer.chosen));
+    }
+    match master::solve(field, rows, |_| true, Goal::Relaxed(most), 1) {
+        Some(Answer { bound, chosen, .. }) => (most.min(usize::try_from(bound).unwrap_or(0)), Some(chosen)),
+        None => (most, None),
+    }
+}
+
+/// What each candidate costs beside the choice so far: what it saves or adds.
+fn prices(field: &Field<'_, '_>, solution: &mut Solution<'_, '_, '_>) -> Vec<i64> {
+    let price = |at: usize| {
+        if solution.choice.contains(at) { solution.choice.saved_cost(at) } else { solution.added_cost(at) }
+    };
+    (0..field.len()).map(price).collect()
+}
+
+/// More freed nodes first, then less disruption, then fewer moved cards.
+fn rank_of(problem: &Problem<'_>, plan: &Plan) -> (Reverse<usize>, i64, i64) {
+    let disruption = plan.disruption;
+    (Reverse(plan.freed.len()), disruption.cost(problem.weights), disruption.moved_cards)
+}
+
+fn better(problem: &Problem<'_>, a: &Plan, b: &Plan) -> bool {
+    rank_of(problem, a) < rank_of(problem, b)
+}
+
+/// Depends on the task alone.
+fn seed(field: &Field<'_, '_>) -> u64 {
+    let mut random = Random(u64::try_from(field.len()).unwrap_or(0));
+    for burden in &field.burdens {
+        random.0 ^= u64::try_from(burden.cards).unwrap_or(0);
+        random.next();
+    }
+    random.0
+}

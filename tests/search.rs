@@ -1,0 +1,130 @@
+//! What holds for Search: never worse than Drain, as good as exhaustive search where that is possible, bounds that no
+//! plan exceeds.
+
+// In a test a panic is the answer.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod support;
+
+use kubectl_repack::api::Algorithm;
+use kubectl_repack::plan::{Plan, Planned, Request, make};
+use kubectl_repack::snapshot::Snapshot;
+use kubectl_repack::verify::check_plan;
+use support::brute;
+use support::generator::{self, CARD, Knobs};
+use support::rng::Rng;
+
+fn open(algorithm: Algorithm) -> Request {
+    let mut request = Request::for_resource(CARD);
+    request.movability.schedulers =
+        ["volcano", "default-scheduler", "my-scheduler"].map(str::to_owned).to_vec();
+    request.movability.allow_ungrouped = true;
+    request.algorithm = algorithm;
+    request.effort = 100_000;
+    request
+}
+
+fn planned(snapshot: &Snapshot, request: &Request) -> Planned {
+    make(snapshot, request).unwrap()
+}
+
+/// More freed nodes, then less disruption.
+fn rank(plan: &Plan, request: &Request) -> (usize, std::cmp::Reverse<i64>) {
+    (plan.freed.len(), std::cmp::Reverse(plan.disruption.cost(request.weights.array())))
+}
+
+fn faults(snapshot: &Snapshot, request: &Request, plan: &Plan) -> Vec<String> {
+    check_plan(snapshot, request, plan).iter().map(|finding| finding.line(snapshot)).collect()
+}
+
+fn names(snapshot: &Snapshot, plan: &Plan) -> Vec<String> {
+    let freed = plan.freed.iter().map(|&node| snapshot.node_name(node).to_owned());
+    let moves =
+        plan.moves.iter().map(|m| format!("{} {}", snapshot.pod_key(m.pod), snapshot.node_name(m.to)));
+    freed.chain(moves).collect()
+}
+
+/// Budgets of every kind.
+fn budgets() -> Vec<(Option<u64>, Option<u64>)> {
+    vec![(None, None), (Some(2), Some(8)), (Some(5), None), (None, Some(12))]
+}
+
+fn with_budget(algorithm: Algorithm, (groups, cards): (Option<u64>, Option<u64>)) -> Request {
+    let mut request = open(algorithm);
+    request.budget.pod_groups = groups;
+    request.budget.resources = cards.map(|cards| (CARD.to_owned(), cards)).into_iter().collect();
+    request
+}
+
+#[test]
+fn search_is_valid_never_worse_than_drain_and_within_its_bound() {
+    let (mut better, mut plans) = (0, 0);
+    for knobs in [Knobs::tiny(6), Knobs::mixed(14), Knobs::mixed(40), Knobs::plain(30)] {
+        for seed in 0..25 {
+            let snapshot = generator::snapshot(seed, &knobs);
+            for budget in budgets() {
+                let drain = with_budget(Algorithm::Drain, budget);
+                let search = with_budget(Algorithm::Search, budget);
+                let drained = planned(&snapshot, &drain);
+                let found = planned(&snapshot, &search);
+                let place = format!("seed {seed}, {} nodes, {budget:?}", knobs.nodes);
+                assert_eq!(faults(&snapshot, &search, &found.plan), Vec::<String>::new(), "{place}");
+                let ranks = (rank(&found.plan, &search), rank(&drained.plan, &drain));
+                assert!(ranks.0 >= ranks.1, "{place}: {ranks:?}");
+                let freed = i64::try_from(found.plan.freed.len()).unwrap();
+                assert!(freed <= found.report.upper_bound, "{place}: {freed} nodes freed");
+                better += usize::from(ranks.0 > ranks.1);
+                plans += usize::from(freed > 0);
+            }
+        }
+    }
+    assert!(plans >= 250 && better >= 40, "{better} of {plans} plans are better than Drain's");
+}
+
+#[test]
+fn search_frees_as_much_as_exhaustive_search_for_as_little() {
+    let (mut compared, mut equal) = (0, 0);
+    let mut misses = Vec::new();
+    for nodes in [5, 6, 7] {
+        let knobs = Knobs { policies: 0, ..Knobs::tiny(nodes) };
+        for seed in 100..160 {
+            let snapshot = generator::snapshot(seed, &knobs);
+            for budget in [(None, None), (Some(2), Some(6))] {
+                let request = with_budget(Algorithm::Search, budget);
+                let best = brute::best(&snapshot, &request);
+                let found = planned(&snapshot, &request);
+                let Some(plan) = best.plan else { continue };
+                let before = found.report.before;
+                if before.occupied <= before.optimum {
+                    // Nothing is fragmented then by definition, although a terminating pod may leave room behind.
+                    continue;
+                }
+                let place = format!("seed {seed}, {nodes} nodes, {budget:?}");
+                let bound = usize::try_from(found.report.upper_bound).unwrap();
+                assert!(plan.freed.len() <= bound, "{place}: the bound {bound} is wrong");
+                compared += 1;
+                let ranks = (rank(&found.plan, &request), rank(&plan, &request));
+                if ranks.0 >= ranks.1 {
+                    equal += 1;
+                } else {
+                    misses.push(format!("{place}: {ranks:?}"));
+                }
+            }
+        }
+    }
+    assert!(compared >= 150, "only {compared} clusters have a plan");
+    assert!(equal * 100 >= compared * 99, "{equal} of {compared}: {misses:#?}");
+}
+
+#[test]
+fn the_order_of_the_input_does_not_matter_to_search() {
+    for seed in 0..15 {
+        let mut objects = generator::objects(seed, &Knobs::mixed(24));
+        let first = generator::model(&objects);
+        Rng::new(seed, "order").shuffle(&mut objects);
+        let second = generator::model(&objects);
+        let request = open(Algorithm::Search);
+        let plans = [&first, &second].map(|snapshot| names(snapshot, &planned(snapshot, &request).plan));
+        assert_eq!(plans[0], plans[1], "seed {seed}");
+    }
+}
