@@ -29,7 +29,8 @@ pub fn run(command: &Command, world: &mut World) -> Outcome {
     let snapshot = world.snapshot()?;
     let planned = make(&snapshot, &request)?;
     check(&snapshot, &request, &planned.plan)?;
-    let mut text = totals(&planned);
+    let mut text = totals("drain", &planned);
+    text.push_str(&searched(&snapshot, &request, &planned)?);
     if !planned.plan.is_empty() {
         let resource = planned.plan.resource;
         text.push_str(&drawing::after(&snapshot, resource, &world.nodes, &planned.plan));
@@ -117,8 +118,24 @@ fn rule(names: Vec<String>, selector: Option<LabelSelector>, not: Vec<String>) -
     (rule.include.is_some() || rule.exclude.is_some()).then_some(rule)
 }
 
+/// What Search comes to, where it comes to more than Drain. It is never worse, and its plan holds as well.
+fn searched(snapshot: &Snapshot, request: &Request, drained: &Planned) -> Result<String, String> {
+    let mut request = request.clone();
+    request.algorithm = kubectl_repack::api::Algorithm::Search;
+    request.effort = 50_000;
+    let planned = make(snapshot, &request)?;
+    check(snapshot, &request, &planned.plan)?;
+    let rank =
+        |plan: &Plan| (plan.freed.len(), std::cmp::Reverse(plan.disruption.cost(request.weights.array())));
+    let (mine, theirs) = (rank(&planned.plan), rank(&drained.plan));
+    if mine < theirs {
+        return Err(format!("Search frees {} nodes, Drain {}", mine.0, theirs.0));
+    }
+    Ok(if mine > theirs { totals("search", &planned) } else { String::new() })
+}
+
 /// The algorithm whose plan it is, then what it comes to.
-fn totals(planned: &Planned) -> String {
+fn totals(algorithm: &str, planned: &Planned) -> String {
     let report = &planned.report;
     let freed = i64::try_from(planned.plan.freed.len()).unwrap_or(i64::MAX);
     let (before, after) = report.excess(freed);
@@ -128,7 +145,7 @@ fn totals(planned: &Planned) -> String {
             let cost = planned.plan.disruption;
             let tenths = cost.cost([10, 8, 6, 3, 1]);
             format!(
-                "drain: freed {freed} of bound {}, rate {}% -> {}%, moved {} in {} of {}, breached {}, cost {}.{}\n",
+                "{algorithm}: freed {freed} of bound {}, rate {}% -> {}%, moved {} in {} of {}, breached {}, cost {}.{}\n",
                 report.upper_bound,
                 percent(before),
                 percent(after),
@@ -140,10 +157,10 @@ fn totals(planned: &Planned) -> String {
                 tenths % 10,
             )
         }
-        Conclusion::NotFragmented => format!("drain: not fragmented, rate {}%\n", percent(before)),
-        Conclusion::NotUsed => "drain: nothing uses the resource\n".to_owned(),
+        Conclusion::NotFragmented => format!("{algorithm}: not fragmented, rate {}%\n", percent(before)),
+        Conclusion::NotUsed => format!("{algorithm}: nothing uses the resource\n"),
         Conclusion::Insufficient { best } => {
-            format!("drain: no plan, best frees {best}, rate {}%\n", percent(before))
+            format!("{algorithm}: no plan, best frees {best}, rate {}%\n", percent(before))
         }
     }
 }
