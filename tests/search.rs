@@ -60,7 +60,7 @@ fn with_budget(algorithm: Algorithm, (groups, cards): (Option<u64>, Option<u64>)
 fn search_is_valid_never_worse_than_drain_and_within_its_bound() {
     let (mut better, mut plans) = (0, 0);
     for knobs in [Knobs::tiny(6), Knobs::mixed(14), Knobs::mixed(40), Knobs::plain(30)] {
-        for seed in 0..25 {
+        for seed in 0..16 {
             let snapshot = generator::snapshot(seed, &knobs);
             for budget in budgets() {
                 let drain = with_budget(Algorithm::Drain, budget);
@@ -78,7 +78,7 @@ fn search_is_valid_never_worse_than_drain_and_within_its_bound() {
             }
         }
     }
-    assert!(plans >= 250 && better >= 40, "{better} of {plans} plans are better than Drain's");
+    assert!(plans >= 150 && better >= 25, "{better} of {plans} plans are better than Drain's");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn search_frees_as_much_as_exhaustive_search_for_as_little() {
     let mut misses = Vec::new();
     for nodes in [5, 6, 7] {
         let knobs = Knobs { policies: 0, ..Knobs::tiny(nodes) };
-        for seed in 100..160 {
+        for seed in 100..140 {
             let snapshot = generator::snapshot(seed, &knobs);
             for budget in [(None, None), (Some(2), Some(6))] {
                 let request = with_budget(Algorithm::Search, budget);
@@ -112,7 +112,7 @@ fn search_frees_as_much_as_exhaustive_search_for_as_little() {
             }
         }
     }
-    assert!(compared >= 150, "only {compared} clusters have a plan");
+    assert!(compared >= 100, "only {compared} clusters have a plan");
     assert!(equal * 100 >= compared * 99, "{equal} of {compared}: {misses:#?}");
 }
 

@@ -1,6 +1,6 @@
 //! What `dryrun` and `explain` share: the resource, the plan, its independent check, the picture of both.
 //!
-//! May import: cli, api, snapshot, fragmentation, plan, verify
+//! May import: cli, api, engine, snapshot, fragmentation, plan
 
 use super::error::CliError;
 use super::options::PlanOptions;
@@ -8,12 +8,12 @@ use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
 use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
+use crate::engine::{self, Fault};
 use crate::fragmentation::resources_in_use;
 use crate::plan::kept::Kept;
-use crate::plan::{Planned, Request, make};
+use crate::plan::{Planned, Request};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx, ResourceIdx};
-use crate::verify::{Severity, check_plan};
 
 /// A planning pass as a command sees it.
 #[derive(Debug)]
@@ -46,22 +46,19 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
             None => error.hint(format!("name one of these: -r {}", known.join(", -r "))),
         });
     }
-    let planned =
-        make(snapshot, &request).map_err(|fault| CliError::failure(format!("cannot plan: {fault}")))?;
-    check(snapshot, &request, &planned)?;
+    let planned = engine::plan(snapshot, &request).map_err(|fault| match fault {
+        Fault::Request(fault) => CliError::failure(format!("cannot plan: {fault}")),
+        Fault::Refused(finding) => {
+            let sentence = format!("the plan broke a rule and is not shown: {}", finding.line(snapshot));
+            CliError::failure(sentence).hint(
+                "please report this with the file of: kubectl repack snapshot --anonymize -o cluster.json",
+            )
+        }
+    })?;
     for warning in &planned.report.warnings {
         out.warning(format!("{warning}."));
     }
     Ok(Pass { run, request, planned })
-}
-
-/// No plan is shown that the independent check refuses: that would be a fault of this program.
-fn check(snapshot: &Snapshot, request: &Request, planned: &Planned) -> Result<(), CliError> {
-    let findings = check_plan(snapshot, request, &planned.plan);
-    let Some(first) = findings.iter().find(|f| f.severity() == Severity::Fatal) else { return Ok(()) };
-    let sentence = format!("the plan broke a rule and is not shown: {}", first.line(snapshot));
-    Err(CliError::failure(sentence)
-        .hint("please report this with the file of: kubectl repack snapshot --anonymize -o cluster.json"))
 }
 
 /// The only extended resource in use.

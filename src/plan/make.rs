@@ -35,6 +35,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let (mut best, mut rejected) = (Plan::empty(resource), vec![None; snapshot.nodes.len()]);
     let (mut taking, mut withheld) = (Vec::new(), Vec::new());
     let mut bound = None;
+    let mut least_cost = 0;
     if upper_bound > 0 {
         let most = usize::try_from(upper_bound).unwrap_or(usize::MAX);
         let found = takers::beside(&mut problem, state, &reserved, |problem, state| {
@@ -44,6 +45,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
                     let found = search(problem, &state, most, request.effort);
                     // The room of takers makes later rounds harder, not the task.
                     bound.get_or_insert(int(found.most));
+                    least_cost = found.least_cost;
                     found.outcome
                 }
             };
@@ -70,6 +72,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         groups_in_scope: int(problem.facts.scope.group_count),
         nodes_in_scope: int(problem.facts.scope.node_count),
         upper_bound,
+        least_cost,
         kept: kept(&problem, &plan, conclusion, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,

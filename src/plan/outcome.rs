@@ -76,6 +76,9 @@ pub struct Report {
     pub nodes_in_scope: i64,
     /// No plan frees more nodes than this: candidates, and nodes occupied beyond the optimum.
     pub upper_bound: i64,
+    /// No plan that frees as many nodes as this one disturbs less, in the unit of the weights; 0 where nothing is
+    /// known.
+    pub least_cost: i64,
     /// Occupied nodes that stay, by name.
     pub kept: Vec<KeptNode>,
     /// Reasons that pods can not move for, most cards first.

@@ -189,8 +189,8 @@ fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) {
     let planner = spec.planner.get_or_insert_with(Planner::default);
     planner.algorithm = match (flags.algorithm, planner.algorithm) {
         (Some(AlgorithmName::Search), _) => Some(Algorithm::Search),
-        (Some(AlgorithmName::Drain), _) | (None, None) => Some(Algorithm::Drain),
-        (None, Some(algorithm)) => Some(algorithm),
+        (Some(AlgorithmName::Drain), _) => Some(Algorithm::Drain),
+        (None, asked) => Some(asked.unwrap_or(Algorithm::Search)),
     };
 }
 

@@ -28,7 +28,7 @@ fn no_flags_make_the_smallest_run() {
     - resource: nvidia.com/gpu
       minFragImprovementPercent: 0
     planner:
-      algorithm: Drain
+      algorithm: Search
     ");
 }
 
@@ -122,7 +122,7 @@ fn f108_a_file_is_planned_as_a_dry_run_whatever_its_mode() {
         a.b/c: 4
         d.e/f: 1
     planner:
-      algorithm: Drain
+      algorithm: Search
     ");
 }
 
@@ -147,16 +147,30 @@ fn a_flag_replaces_its_own_field_of_the_file_and_no_other() {
         a.b/c: 16
         d.e/f: 1
     planner:
-      algorithm: Drain
+      algorithm: Search
     ");
 }
 
 #[test]
-fn a_file_that_wants_the_search_is_refused_and_not_planned_otherwise() {
+fn the_search_plans_unless_the_file_or_a_flag_says_otherwise() {
+    let planned_by = |flags: &str, algorithm| {
+        let mut run = file();
+        run.spec.planner = Some(Planner { algorithm, ..Planner::default() });
+        let options = PlanOptions::dry_run(&typed(flags), Some(run)).unwrap();
+        options.request_for("a.b/c").unwrap().1.algorithm
+    };
+    assert_eq!(planned_by("", None), Algorithm::Search);
+    assert_eq!(planned_by("", Some(Algorithm::Drain)), Algorithm::Drain);
+    assert_eq!(planned_by("--algorithm drain", Some(Algorithm::Search)), Algorithm::Drain);
+    assert_eq!(planned_by("--algorithm search", Some(Algorithm::Drain)), Algorithm::Search);
+}
+
+#[test]
+fn what_is_not_built_is_refused_and_not_ignored() {
     let mut run = file();
-    run.spec.planner = Some(Planner { algorithm: Some(Algorithm::Search), ..Planner::default() });
-    assert!(PlanOptions::dry_run(&typed(""), Some(run.clone())).is_err());
-    assert!(PlanOptions::dry_run(&typed("--algorithm drain"), Some(run)).is_ok());
+    run.spec.planner = Some(Planner { min_benefit: Some(2), ..Planner::default() });
+    let fault = PlanOptions::dry_run(&typed(""), Some(run)).unwrap_err();
+    assert_eq!(fault.to_string(), "spec.planner.minBenefit is not supported yet");
 }
 
 #[test]

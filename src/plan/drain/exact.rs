@@ -123,6 +123,11 @@ impl Puzzle<'_, '_, '_, '_> {
         let cards =
             |spec| problem.snapshot.requests(problem.snapshot.spec(spec).requests).get(problem.resource);
         let home = cascade && (cards(incoming.spec) == 0 || !self.all.contains(&from));
+        let taken = |n: NodeIdx| -> i64 {
+            let all = self.drain.plan.moves.iter().chain(moves.iter());
+            all.filter(|m| m.to == n && m.from != n).map(|m| cards(m.spec)).sum()
+        };
+        let free = |n: NodeIdx| problem.node(n).free - taken(n);
         let mut places: Vec<(bool, i64, NodeIdx)> = Vec::new();
         {
             let prepared = Prepared::new(&self.drain.state, incoming);
@@ -131,6 +136,10 @@ impl Puzzle<'_, '_, '_, '_> {
             for n in homes.into_iter().chain(self.receivers.iter().copied().filter(|&n| !home || n != from)) {
                 if !self.tries.spend() {
                     return false;
+                }
+                if n != from && free(n) < cards(incoming.spec) {
+                    // Room that is kept for others.
+                    continue;
                 }
                 let fits = prepared.fits(n);
                 if fits || !plain && prepared.has_room(n) {

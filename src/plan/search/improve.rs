@@ -33,6 +33,8 @@ impl Random {
 const TRIES: usize = 24;
 /// Most candidates that one step gives up.
 const MOST_DROPPED: usize = 6;
+/// Steps of [`grow`] after which everything is placed anew.
+const REPACK_EVERY: u64 = 64;
 /// Steps for which a candidate that found no room is at most left alone.
 const REST: usize = 48;
 /// Steps without a gain after which nothing more is expected, beside some per candidate.
@@ -71,6 +73,7 @@ pub(super) fn grow(
 ) {
     let start = solution.rooms.probes;
     let mut spent = 0;
+    let mut now = 0;
     while solution.choice.count() < target && solution.rooms.probes - start + spent < effort {
         spent += STEP;
         let before = solution.choice.count();
@@ -89,6 +92,14 @@ pub(super) fn grow(
             solution.undo();
         } else {
             solution.settle();
+        }
+        now += 1;
+        if now % REPACK_EVERY == 0 {
+            let chosen = solution.choice.chosen();
+            if solution.rooms.repack(&chosen, random) {
+                solution.settle();
+                fill(solution, target);
+            }
         }
     }
 }

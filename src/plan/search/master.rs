@@ -31,18 +31,29 @@ pub(super) enum Goal<'a> {
     Cheapest(usize, i64),
     /// The least sum of these prices by candidate with exactly this many. Groups cost nothing.
     Priced(usize, &'a [i64]),
+    /// The same where parts of candidates count.
+    Fractional(usize, &'a [i64]),
 }
 
 impl Goal<'_> {
     const fn count(self) -> usize {
         match self {
-            Self::Most(n) | Self::Relaxed(n) | Self::Cheapest(n, _) | Self::Priced(n, _) => n,
+            Self::Most(n)
+            | Self::Relaxed(n)
+            | Self::Cheapest(n, _)
+            | Self::Priced(n, _)
+            | Self::Fractional(n, _) => n,
         }
+    }
+
+    /// Parts of candidates count.
+    const fn is_relaxed(self) -> bool {
+        matches!(self, Self::Relaxed(_) | Self::Fractional(..))
     }
 
     /// Exactly that many, not at most.
     const fn is_exact(self) -> bool {
-        matches!(self, Self::Cheapest(..) | Self::Priced(..))
+        matches!(self, Self::Cheapest(..) | Self::Priced(..) | Self::Fractional(..))
     }
 }
 
@@ -87,9 +98,55 @@ pub(super) fn solve(
     goal: Goal<'_>,
     branches: u64,
 ) -> Option<Answer> {
+    let solved = run(field, rows, allowed, goal, branches)?;
+    let relaxed = goal.is_relaxed();
+    let mut chosen = Vec::new();
+    for (column, value) in solved.columns.iter().zip(&solved.values) {
+        let value = if relaxed { (value + ROUNDING).floor() } else { *value };
+        let count = whole(value).min(column.members.len());
+        chosen.extend(&column.members[..count]);
+    }
+    chosen.sort_unstable();
+    let bound = rounded(if relaxed { (solved.objective + ROUNDING).floor() } else { solved.objective });
+    Some(Answer { chosen, bound, proven: solved.proven })
+}
+
+/// The least sum of prices with exactly `count` candidates, parts of candidates allowed, rounded down, and which part
+/// of each candidate it takes.
+pub(super) fn least_price(
+    field: &Field<'_, '_>,
+    rows: &Rows,
+    count: usize,
+    prices: &[i64],
+) -> Option<(i64, Vec<f64>)> {
+    let solved = run(field, rows, |_| true, Goal::Fractional(count, prices), 1)?;
+    let mut parts = vec![0.0; field.len()];
+    for (column, value) in solved.columns.iter().zip(&solved.values) {
+        for &at in &column.members {
+            parts[at] = value / f64::from(int(column.members.len()));
+        }
+    }
+    Some((rounded((solved.objective - ROUNDING).floor()), parts))
+}
+
+/// What the solver came to.
+struct Solved {
+    columns: Vec<Column>,
+    values: Vec<f64>,
+    objective: f64,
+    proven: bool,
+}
+
+fn run(
+    field: &Field<'_, '_>,
+    rows: &Rows,
+    allowed: impl Fn(usize) -> bool,
+    goal: Goal<'_>,
+    branches: u64,
+) -> Option<Solved> {
     let problem = field.problem;
     let with_cost = matches!(goal, Goal::Cheapest(..));
-    let with_groups = with_cost || problem.max_groups.is_some();
+    let with_groups = with_cost || problem.max_groups.is_some() && !matches!(goal, Goal::Fractional(..));
     let most = goal.count();
     let binding = binding_rows(field, rows, most);
     let possible = |at: usize| allowed(at) && !goal.is_exact() | could_be_one_of(field, at, most);
@@ -101,7 +158,7 @@ pub(super) fn solve(
         if goal.is_exact() { OptimizationDirection::Minimize } else { OptimizationDirection::Maximize };
     let mut program = Problem::new(direction);
     let value = |column: &Column| if goal.is_exact() { float(column.own_cost) } else { 1.0 };
-    let relaxed = matches!(goal, Goal::Relaxed(_));
+    let relaxed = goal.is_relaxed();
     let variables: Vec<Variable> = columns
         .iter()
         .map(|column| match int(column.members.len()) {
@@ -138,18 +195,8 @@ pub(super) fn solve(
     options.node_limit = Some(branches);
     let SolveOutcome::Solution(solution) = program.solve_with(options).ok()? else { return None };
     let proven = solution.status() == SolutionStatus::Optimal;
-    let mut chosen = Vec::new();
-    for (column, &variable) in columns.iter().zip(&variables) {
-        let value = solution.var_value(variable);
-        let value = if relaxed { (value + ROUNDING).floor() } else { value };
-        let count = whole(value).min(column.members.len());
-        chosen.extend(&column.members[..count]);
-    }
-    chosen.sort_unstable();
-    // Cost is whole tenths: what the relaxation leaves open below the next whole number is no plan.
-    let bound =
-        rounded(if relaxed { (solution.objective() + ROUNDING).floor() } else { solution.objective() });
-    Some(Answer { chosen, bound, proven })
+    let values = variables.iter().map(|&variable| solution.var_value(variable)).collect();
+    Some(Solved { values, objective: solution.objective(), proven, columns })
 }
 
 /// Adds what groups cost and how they tie candidates together; returns the variables of being touched.
@@ -290,7 +337,10 @@ fn columns(
             continue;
         }
         if !with_cost {
-            own_cost = if let Goal::Priced(_, prices) = goal { prices[at] } else { 0 };
+            own_cost = match goal {
+                Goal::Priced(_, prices) | Goal::Fractional(_, prices) => prices[at],
+                _ => 0,
+            };
             // Only who is touched matters then.
             for share in &mut spanning {
                 (share.1, share.2) = (0, 0);
@@ -331,7 +381,7 @@ fn could_be_one_of(field: &Field<'_, '_>, at: usize, count: usize) -> bool {
 }
 
 /// True when every candidate that disturbs the group takes it below its minimum.
-fn breaches_at_once(field: &Field<'_, '_>, group: GroupIdx, facts: &GroupFacts) -> bool {
+pub(super) fn breaches_at_once(field: &Field<'_, '_>, group: GroupIdx, facts: &GroupFacts) -> bool {
     field.of_group[group.at()].iter().all(|&at| {
         let loads = &field.burdens[at as usize].loads;
         loads.binary_search_by_key(&group, |l| l.0).is_ok_and(|i| loads[i].1.pods > facts.slack)

@@ -13,6 +13,7 @@ mod choice;
 mod demand;
 mod field;
 mod improve;
+mod least;
 mod master;
 mod rooms;
 mod rows;
@@ -26,6 +27,7 @@ use self::choice::Choice;
 use self::demand::Demands;
 use self::field::Field;
 use self::improve::{Random, fill, grow, improve};
+use self::least::least_cost;
 use self::master::{Answer, Goal};
 use self::rooms::Rooms;
 use self::rows::Rows;
@@ -45,10 +47,14 @@ pub struct Found {
     pub outcome: Outcome,
     /// No plan under this request frees more nodes.
     pub most: usize,
+    /// No plan that frees as many nodes as this one disturbs less.
+    pub least_cost: i64,
 }
 
 /// Branches that the solver may look at per question.
 const BRANCHES: u64 = 400;
+/// Beyond this many candidates the cheapest choice is looked for by prices: the program would take seconds.
+const MOST_CHEAPEST: usize = 300;
 /// Rounds of prices that follow the choice.
 const PRICINGS: usize = 8;
 /// Rounds in which candidates that broke a rule are left out.
@@ -76,12 +82,17 @@ pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort:
     let from_drain: Vec<usize> = drained.plan.freed.iter().filter_map(at).collect();
     let mut found = drained;
     let mut random = Random(seed(&field));
+    let mut proven = (0, 0);
     for round in 0..ROUNDS {
         let mut best = task.solution(&from_drain);
         if let Some(start) = &start {
             task.consider(&mut best, start);
         }
+        let count = best.choice.count();
         let least = task.cheapen(&mut best);
+        if least > 0 {
+            proven = (count, least);
+        }
         let share = effort >> (2 + round);
         improve(&field, &mut best, most, least, &mut random, share);
         grow(&field, &mut best, most, &mut random, share);
@@ -109,7 +120,9 @@ pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort:
         let same = again.plan.freed.len() == plan.freed.len() && !better(problem, &plan, &again.plan);
         found = if same { again } else { Outcome { rejected: vec![None; problem.nodes.len()], plan } };
     }
-    Found { outcome: found, most }
+    let count = found.plan.freed.len();
+    let least_cost = if proven.0 == count { proven.1 } else { least_cost(&field, &rows, count) };
+    Found { outcome: found, most, least_cost }
 }
 
 /// Everything that stays the same while solutions come and go.
@@ -192,7 +205,8 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
 
     /// Looks for a cheaper choice of as many candidates; returns what none of them costs less than.
     fn cheapen(&self, best: &mut Solution<'f, 'p, 's>) -> i64 {
-        if self.field.problem.max_groups.is_some() {
+        let few = best.choice.count() <= MOST_CHEAPEST;
+        if self.field.problem.max_groups.is_some() && few {
             let goal = Goal::Cheapest(best.choice.count(), best.choice.cost());
             let Some(answer) = self.solve(goal) else { return 0 };
             self.consider(best, &answer.chosen);

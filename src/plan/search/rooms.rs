@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use super::demand::{Demands, leavers, receivers};
 use super::field::Field;
+use super::improve::Random;
 use crate::filter::State;
 use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx};
 
@@ -47,6 +48,10 @@ pub(super) struct Rooms<'f> {
     left: Vec<i64>,
     slots: Vec<i64>,
     receiver: Vec<bool>,
+    /// Receivers of a node class.
+    members: Vec<Vec<u32>>,
+    /// How many repairs there were.
+    turn: usize,
     open: Vec<bool>,
     /// By node class: open receivers, fullest first.
     index: Vec<BTreeSet<Key>>,
@@ -65,7 +70,11 @@ pub(super) struct Rooms<'f> {
 }
 
 /// Receivers that a repair looks at.
-const REPAIR_WIDTH: usize = 128;
+const REPAIR_WIDTH: usize = 600;
+/// Receivers on which it moves guests.
+const REPAIR_TRIES: usize = 24;
+/// How far on the next repair begins: a prime, so that all receivers have their turn.
+const REPAIR_STRIDE: usize = 61;
 /// Guests that one repair moves on.
 const REPAIR_GUESTS: usize = 4;
 
@@ -98,6 +107,8 @@ impl<'f> Rooms<'f> {
             left: vec![0; nodes * dims],
             slots: vec![0; nodes],
             receiver: vec![false; nodes],
+            members: vec![Vec::new(); snapshot.node_classes.len()],
+            turn: 0,
             open: vec![false; nodes],
             index: vec![BTreeSet::new(); snapshot.node_classes.len()],
             wanted,
@@ -114,6 +125,7 @@ impl<'f> Rooms<'f> {
             rooms.left[node.at() * dims..][..dims].copy_from_slice(&demands.left(state, node));
             rooms.slots[node.at()] = state.slots(node);
             rooms.receiver[node.at()] = true;
+            rooms.members[rooms.class[node.at()]].push(node.0);
             rooms.set_open(node.0, true);
         }
         for (at, &node) in field.candidates.iter().enumerate() {
@@ -280,41 +292,33 @@ impl<'f> Rooms<'f> {
             && d.compares.iter().all(|&at| d.takes[at] <= left[at])
     }
 
-    /// Makes room for an item on one receiver by moving smaller guests of it on.
+    /// Makes room for an item on one receiver by moving smaller guests of it on. Each time it begins with another
+    /// receiver, so that a search that comes again finds other ways.
     fn repair(&mut self, item: u32) -> bool {
         let demand = self.items[item as usize].demand;
         let demands = self.demands;
-        let d = &demands.classes[demand as usize];
         let mark = self.mark();
-        let mut near: Vec<(i64, u32)> = Vec::new();
-        for class in demands.accepted[d.accepted].ones() {
-            for &(cards, _, _, node) in self.index[class].iter().rev().take(REPAIR_WIDTH) {
-                if !self.guests[node as usize].is_empty() {
-                    near.push((-cards, node));
+        self.turn = self.turn.wrapping_add(1);
+        let (mut looked, mut tried) = (0, 0);
+        for class in demands.accepted[demands.classes[demand as usize].accepted].ones() {
+            let count = self.members[class].len();
+            for step in 0..count {
+                let node = self.members[class][(self.turn * REPAIR_STRIDE + step) % count];
+                if !self.open[node as usize] || self.guests[node as usize].is_empty() {
+                    continue;
                 }
-            }
-        }
-        near.sort_unstable();
-        near.truncate(REPAIR_WIDTH);
-        for (_, node) in near {
-            self.probes += 1;
-            let mut guests = self.guests[node as usize].clone();
-            guests
-                .retain(|&g| self.rank[self.items[g as usize].demand as usize] > self.rank[demand as usize]);
-            guests
-                .sort_by_key(|&g| (std::cmp::Reverse(self.rank[self.items[g as usize].demand as usize]), g));
-            let mut lifted = Vec::new();
-            for guest in guests.into_iter().take(REPAIR_GUESTS) {
-                if self.has_room(demand, node) {
-                    break;
+                looked += 1;
+                self.probes += 1;
+                if looked > REPAIR_WIDTH || tried > REPAIR_TRIES {
+                    return false;
                 }
-                self.lift(guest);
-                lifted.push(guest);
-            }
-            if self.has_room(demand, node) {
+                let Some(guests) = self.in_the_way(demand, node) else { continue };
+                tried += 1;
+                for &guest in &guests {
+                    self.lift(guest);
+                }
                 self.set(item, node);
-                self.sort(&mut lifted);
-                let all = lifted.into_iter().all(|guest| {
+                let all = guests.into_iter().rev().all(|guest| {
                     let found = self.find(self.items[guest as usize].demand, Some(node));
                     found.is_some_and(|to| {
                         self.set(guest, to);
@@ -324,9 +328,46 @@ impl<'f> Rooms<'f> {
                 if all {
                     return true;
                 }
+                self.undo(mark);
             }
-            self.undo(mark);
         }
+        false
+    }
+
+    /// A few guests that are smaller than the demand and without which it fits, smallest first.
+    fn in_the_way(&self, demand: u32, node: u32) -> Option<Vec<u32>> {
+        let d = &self.demands.classes[demand as usize];
+        let rank = |item: u32| self.rank[self.items[item as usize].demand as usize];
+        let mut guests = self.guests[node as usize].clone();
+        guests.retain(|&guest| rank(guest) > self.rank[demand as usize]);
+        guests.sort_by_key(|&guest| (std::cmp::Reverse(rank(guest)), guest));
+        guests.truncate(REPAIR_GUESTS);
+        let left = &self.left[node as usize * d.takes.len()..][..d.takes.len()];
+        let fits_without = |gone: &[u32]| {
+            let gone = || gone.iter().map(|&g| &self.demands.classes[self.items[g as usize].demand as usize]);
+            self.cards[node as usize] + gone().map(|g| g.cards).sum::<i64>() >= d.cards
+                && d.compares
+                    .iter()
+                    .all(|&at| left[at] + gone().map(|g| g.takes[at]).sum::<i64>() >= d.takes[at])
+        };
+        (1..=guests.len()).find(|&n| fits_without(&guests[..n])).map(|n| guests[..n].to_vec())
+    }
+
+    /// Places everything on `set` anew, hardest first but for some chance. Nothing changes where that fails.
+    pub fn repack(&mut self, set: &[usize], random: &mut Random) -> bool {
+        let mark = self.mark();
+        let items: Vec<u32> = set.iter().flat_map(|&candidate| self.items_of(candidate)).collect();
+        let mut order: Vec<(u32, u32)> = Vec::with_capacity(items.len());
+        for item in items {
+            self.lift(item);
+            let noise = u32::try_from(random.below(2 + self.rank.len() / 8)).unwrap_or(0);
+            order.push((self.rank[self.items[item as usize].demand as usize] + noise, item));
+        }
+        order.sort_unstable();
+        if order.into_iter().all(|(_, item)| self.settle(item)) {
+            return true;
+        }
+        self.undo(mark);
         false
     }
 

@@ -1,0 +1,91 @@
+//! One engine for all fronts: plans, and has every plan checked before anybody sees it.
+//!
+//! The planner and the check share nothing that could hide a fault ([`crate::verify`]). A plan of Search that the
+//! check refuses is replaced by Drain's, and the report says so; one of Drain's is a fault of this program and is
+//! not shown.
+//!
+//! May import: api, snapshot, plan, verify
+
+use crate::api::Algorithm;
+use crate::plan::{Planned, Request, make};
+use crate::snapshot::Snapshot;
+use crate::verify::{Finding, Severity, check_plan};
+
+/// Why there is no plan to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The request can not be resolved against this cluster.
+    Request(String),
+    /// The check refuses the plan.
+    Refused(Finding),
+}
+
+/// Plans what a request asks for.
+///
+/// # Errors
+/// See [`Fault`].
+pub fn plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
+    checked(snapshot, request, make)
+}
+
+type Planner = fn(&Snapshot, &Request) -> Result<Planned, String>;
+
+fn checked(snapshot: &Snapshot, request: &Request, planner: Planner) -> Result<Planned, Fault> {
+    let planned = planner(snapshot, request).map_err(Fault::Request)?;
+    let Some(finding) = refusal(snapshot, request, &planned) else { return Ok(planned) };
+    if request.algorithm == Algorithm::Drain {
+        return Err(Fault::Refused(finding));
+    }
+    let request = Request { algorithm: Algorithm::Drain, ..request.clone() };
+    let mut planned = checked(snapshot, &request, planner)?;
+    planned.report.warnings.push(format!(
+        "the plan of the search broke a rule and is replaced by the plan of Drain: {}",
+        finding.line(snapshot)
+    ));
+    Ok(planned)
+}
+
+/// The first rule that the plan breaks.
+fn refusal(snapshot: &Snapshot, request: &Request, planned: &Planned) -> Option<Finding> {
+    let findings = check_plan(snapshot, request, &planned.plan);
+    findings.into_iter().find(|finding| finding.severity() == Severity::Fatal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::Cluster;
+
+    fn cluster() -> (Snapshot, Request) {
+        let cluster = Cluster::new().nodes(3, 8).group("a/g", 1).pod("a/p n1 2 g").pod("a/q n2 2 g");
+        (cluster.build(), Request { algorithm: Algorithm::Search, ..Request::for_resource("x.io/npu") })
+    }
+
+    /// A planner whose Search sends the first pod back to its own node.
+    fn careless(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
+        let mut planned = make(snapshot, request)?;
+        if request.algorithm == Algorithm::Search {
+            planned.plan.moves[0].to = planned.plan.moves[0].from;
+        }
+        Ok(planned)
+    }
+
+    fn broken(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
+        careless(snapshot, &Request { algorithm: Algorithm::Search, ..request.clone() })
+    }
+
+    #[test]
+    fn a_plan_of_the_search_that_breaks_a_rule_gives_way_to_drains_and_the_report_says_so() {
+        let (snapshot, request) = cluster();
+        let planned = checked(&snapshot, &request, careless).unwrap();
+        assert_eq!(planned.plan.freed.len(), 1);
+        assert!(planned.report.warnings.iter().any(|w| w.contains("replaced by the plan of Drain")));
+        assert!(check_plan(&snapshot, &request, &planned.plan).is_empty());
+    }
+
+    #[test]
+    fn a_plan_of_drain_that_breaks_a_rule_is_not_shown() {
+        let (snapshot, request) = cluster();
+        assert!(matches!(checked(&snapshot, &request, broken), Err(Fault::Refused(_))));
+    }
+}
