@@ -8,7 +8,7 @@ use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
 use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
-use crate::engine::{self, Fault};
+use crate::engine::{self, Fault, Frontier};
 use crate::fragmentation::resources_in_use;
 use crate::plan::kept::Kept;
 use crate::plan::{Planned, Request};
@@ -31,12 +31,31 @@ pub struct Pass {
 /// # Errors
 /// Without a resource, the list of those in use when there are several; a scope that can not be resolved.
 pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Pass, CliError> {
+    let (run, request) = request(snapshot, options)?;
+    let planned = engine::plan(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
+    for warning in &planned.report.warnings {
+        out.warning(format!("{warning}."));
+    }
+    Ok(Pass { run, request, planned })
+}
+
+/// What each number of freed nodes costs, under the same options.
+///
+/// # Errors
+/// Like [`plan`].
+pub fn frontier(snapshot: &Snapshot, options: &PlanOptions) -> Result<Frontier, CliError> {
+    let (_, request) = request(snapshot, options)?;
+    engine::frontier(snapshot, &request).map_err(|fault| refused(snapshot, &fault))
+}
+
+fn request(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Request), CliError> {
     let resource = match options.resource() {
         Some(name) => name.to_owned(),
         None => only_resource(snapshot)?,
     };
-    let (run, request) = options.request_for(&resource)?;
     if snapshot.resource_named(&resource).is_none() {
+        // The other faults of the options come first.
+        options.request_for(&resource)?;
         let known: Vec<&str> =
             snapshot.extended_resources().into_iter().map(|r| snapshot.resource_name(r)).collect();
         let error = CliError::failure(format!("no node provides and no pod requests {resource}"));
@@ -46,7 +65,11 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
             None => error.hint(format!("name one of these: -r {}", known.join(", -r "))),
         });
     }
-    let planned = engine::plan(snapshot, &request).map_err(|fault| match fault {
+    options.request_for(&resource)
+}
+
+fn refused(snapshot: &Snapshot, fault: &Fault) -> CliError {
+    match fault {
         Fault::Request(fault) => CliError::failure(format!("cannot plan: {fault}")),
         Fault::Refused(finding) => {
             let sentence = format!("the plan broke a rule and is not shown: {}", finding.line(snapshot));
@@ -54,11 +77,7 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
                 "please report this with the file of: kubectl repack snapshot --anonymize -o cluster.json",
             )
         }
-    })?;
-    for warning in &planned.report.warnings {
-        out.warning(format!("{warning}."));
     }
-    Ok(Pass { run, request, planned })
 }
 
 /// The only extended resource in use.

@@ -289,10 +289,8 @@ fn supported(spec: &RepackRunSpec) -> Result<(), Vec<FieldError>> {
     if spec.network_topology.is_some() {
         faults.push(FieldError::new("spec.networkTopology", "is not supported yet"));
     }
-    let planner = spec.planner.as_ref();
-    let drain = planner.is_some_and(|planner| planner.algorithm == Some(Algorithm::Drain));
-    if drain && planner.and_then(|planner| planner.min_benefit).is_some_and(|least| least > 0) {
-        faults.push(FieldError::new("spec.planner.minBenefit", "is not supported by algorithm Drain"));
+    if spec.planner.as_ref().and_then(|planner| planner.min_benefit).is_some_and(|least| least > 0) {
+        faults.push(FieldError::new("spec.planner.minBenefit", "is not supported yet"));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
@@ -361,13 +359,13 @@ mod tests {
             let request = Request::from_spec(&spec, Some("x.io/npu"), Movability::default());
             request.err().unwrap_or_default().iter().map(ToString::to_string).collect()
         };
-        let drain = |least: i64| serde_json::json!({"mode": "DryRun", "planner": {"algorithm": "Drain", "minBenefit": least}});
+        let benefit = |least: i64| serde_json::json!({"mode": "DryRun", "planner": {"minBenefit": least}});
         assert_eq!(
             faults(serde_json::json!({"mode": "DryRun", "networkTopology": {"hyperNodeTier": 1}})),
             ["spec.networkTopology is not supported yet"]
         );
-        assert_eq!(faults(drain(1)), ["spec.planner.minBenefit is not supported by algorithm Drain"]);
-        assert!(faults(drain(0)).is_empty());
+        assert_eq!(faults(benefit(1)), ["spec.planner.minBenefit is not supported yet"]);
+        assert!(faults(benefit(0)).is_empty());
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct DryRunArgs {
     pub budget: BudgetArgs,
     #[command(flatten)]
     pub planner: PlannerArgs,
+    /// List freed nodes against disruption instead of one plan; --free N then picks a point
+    #[arg(long, help_heading = "Planner")]
+    pub frontier: bool,
     #[command(flatten)]
     pub movability: MovabilityArgs,
     #[command(flatten)]

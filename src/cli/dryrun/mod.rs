@@ -5,6 +5,7 @@
 //!
 //! May import: cli, api, snapshot, plan
 
+mod frontier;
 mod text;
 mod waiting;
 
@@ -19,9 +20,14 @@ use crate::plan::status::dry_run_status;
 /// Prints the plan.
 pub fn run(args: &DryRunArgs, out: &mut Out) -> Result<(), CliError> {
     let file = args.filename.as_deref().map(input::read_run).transpose()?;
-    let options = PlanOptions::dry_run(args, file)?;
+    let options = PlanOptions::dry_run(args, file);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let snapshot = source::load(&args.source, out)?;
+    if args.frontier {
+        let found = planning::frontier(&snapshot, &options)?;
+        out.data(&frontier::text(&snapshot, &found, &view)?);
+        return Ok(());
+    }
     let pass = planning::plan(&snapshot, &options, out)?;
     let mut status = dry_run_status(&snapshot, &pass.planned);
     if let Some(now) = options.now {

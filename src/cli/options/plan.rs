@@ -46,7 +46,7 @@ impl PlanOptions {
     ///
     /// # Errors
     /// A failure when the file asks for something this version can not do.
-    pub fn dry_run(args: &DryRunArgs, file: Option<RepackRun>) -> Result<Self, CliError> {
+    pub fn dry_run(args: &DryRunArgs, file: Option<RepackRun>) -> Self {
         let flags = Flags {
             goal: &args.goal,
             scope: &args.scope,
@@ -62,7 +62,7 @@ impl PlanOptions {
     ///
     /// # Errors
     /// None today; the same form as [`Self::dry_run`].
-    pub fn explain(args: &ExplainArgs) -> Result<Self, CliError> {
+    pub fn explain(args: &ExplainArgs) -> Self {
         let run = RunArgs::default();
         let flags = Flags {
             goal: &args.goal,
@@ -75,11 +75,7 @@ impl PlanOptions {
         Self::resolve(&flags, args.now, None)
     }
 
-    fn resolve(
-        flags: &Flags<'_>,
-        now: Option<jiff::Timestamp>,
-        file: Option<RepackRun>,
-    ) -> Result<Self, CliError> {
+    fn resolve(flags: &Flags<'_>, now: Option<jiff::Timestamp>, file: Option<RepackRun>) -> Self {
         let mut run = file.unwrap_or_else(|| RepackRun::new(RepackRunSpec::default()));
         run.spec.mode = Mode::DryRun;
         apply_scope(&mut run.spec, flags.scope);
@@ -98,9 +94,8 @@ impl PlanOptions {
         if flags.run.ttl.is_some() {
             run.spec.ttl_seconds_after_finished = flags.run.ttl;
         }
-        refuse_unbuilt(&run.spec)?;
         let goal = run.spec.goals.first();
-        Ok(Self {
+        Self {
             resource: flags.goal.resource.clone().or_else(|| goal.map(|goal| goal.resource.clone())),
             min_improvement: flags
                 .goal
@@ -110,7 +105,7 @@ impl PlanOptions {
             run,
             movability: movability(flags.movability),
             now,
-        })
+        }
     }
 
     /// The resource that was asked for, if any was.
@@ -192,18 +187,6 @@ fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) {
         (Some(AlgorithmName::Drain), _) => Some(Algorithm::Drain),
         (None, asked) => Some(asked.unwrap_or(Algorithm::Search)),
     };
-}
-
-/// A plan that ignores what was asked for is worse than none.
-fn refuse_unbuilt(spec: &RepackRunSpec) -> Result<(), CliError> {
-    let unbuilt = [
-        ("networkTopology", spec.network_topology.is_some()),
-        ("planner.minBenefit", spec.planner.as_ref().is_some_and(|planner| planner.min_benefit.is_some())),
-    ];
-    match unbuilt.into_iter().find(|(_, asked)| *asked) {
-        Some((field, _)) => Err(CliError::failure(format!("spec.{field} is not supported yet"))),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

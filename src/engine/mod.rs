@@ -4,7 +4,11 @@
 //! check refuses is replaced by Drain's, and the report says so; one of Drain's is a fault of this program and is
 //! not shown.
 //!
-//! May import: api, snapshot, plan, verify
+//! May import: api, engine, snapshot, plan, verify
+
+mod frontier;
+
+pub use frontier::{Frontier, Point, frontier};
 
 use crate::api::Algorithm;
 use crate::plan::{Planned, Request, make};
