@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PURE: [&str; 6] = ["api", "snapshot", "fragmentation", "filter", "plan", "verify"];
+const PURE: [&str; 7] = ["api", "snapshot", "fragmentation", "filter", "plan", "verify", "engine"];
 
 /// What a pure module may not mention, with what to do instead.
 const IMPURE: [(&str, &str); 14] = [

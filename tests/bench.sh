@@ -17,6 +17,7 @@ for instance in "$bench"/instances/*.json.gz; do
   name=$(basename "$instance" .json.gz)
   [ -f "$work/$name.json" ] || python3 "$bench/to_k8s.py" "$instance" > "$work/$name.json"
   "$binary" debug bench "$work/$name.json"
+  "$binary" debug bench --search "$work/$name.json"
   python3 tests/bench_again.py "$binary" "$work/$name.json" || status=$?
   for budget in none 2/8 2/64 10/8 10/64; do
     flags=() score=()
@@ -24,8 +25,11 @@ for instance in "$bench"/instances/*.json.gz; do
       flags=(--max-podgroups "${budget%/*}" --max-cards "${budget#*/}")
       score=(--podgroups "${budget%/*}" --cards "${budget#*/}")
     fi
-    "$binary" dryrun -q --snapshot "$work/$name.json" --algorithm drain "${flags[@]}" -o json > "$work/plan.json" 2> "$work/plan.err"
-    python3 "$bench/score.py" "$instance" "$work/plan.json" "${score[@]}" || status=$?
+    for algorithm in drain search; do
+      "$binary" dryrun -q --snapshot "$work/$name.json" --algorithm "$algorithm" "${flags[@]}" -o json > "$work/plan.json" 2> "$work/plan.err"
+      printf '%s, budget %s, ' "$algorithm" "$budget"
+      python3 "$bench/score.py" "$instance" "$work/plan.json" "${score[@]}" || status=$?
+    done
   done
 done
 exit $status

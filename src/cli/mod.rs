@@ -3,7 +3,7 @@
 //! A command line goes through `args` (what was typed) and `options` (what it means) to the command's own file,
 //! which calls the engine and prints through `output`.
 //!
-//! May import: api, snapshot, fragmentation, filter, plan, verify
+//! May import: api, engine, snapshot, fragmentation, filter, plan, verify
 
 pub mod args;
 mod completion;

@@ -2,7 +2,7 @@
 //!
 //! [`make`] is the one entry: snapshot and request in, plan and report out. The way inside: [`problem`] looks
 //! everything up, [`pending`] gives waiting pods their room and [`leaving`] those that replace terminating ones, [`drain`]
-//! chooses nodes and receivers, [`takers`] keeps it off room that waiting gangs would take, [`outcome`] says what came
+//! or [`search`] chooses nodes and receivers, [`takers`] keeps it off room that waiting gangs would take, [`outcome`] says what came
 //! of it, [`status`] says it in the words of the API.
 //!
 //! May import: snapshot, filter, fragmentation, api

@@ -122,7 +122,13 @@ impl Puzzle<'_, '_, '_, '_> {
         };
         let cards =
             |spec| problem.snapshot.requests(problem.snapshot.spec(spec).requests).get(problem.resource);
-        let home = cascade && (cards(incoming.spec) == 0 || !self.all.contains(&from));
+        let home = cascade
+            && problem.node(from).takes_back
+            && (cards(incoming.spec) == 0 || !self.all.contains(&from));
+        if !home && cards(incoming.spec) == 0 {
+            // Pods without cards go nowhere but home.
+            return false;
+        }
         let taken = |n: NodeIdx| -> i64 {
             let all = self.drain.plan.moves.iter().chain(moves.iter());
             all.filter(|m| m.to == n && m.from != n).map(|m| cards(m.spec)).sum()
