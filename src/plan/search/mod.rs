@@ -55,6 +55,8 @@ pub struct Found {
 const BRANCHES: u64 = 400;
 /// Beyond this many candidates the cheapest choice is looked for by prices: the program would take seconds.
 const MOST_CHEAPEST: usize = 300;
+/// Without a limit on groups all of them are coupled, and only small programs are solved.
+const MOST_COUPLED: usize = 200;
 /// Rounds of prices that follow the choice.
 const PRICINGS: usize = 8;
 /// Rounds in which candidates that broke a rule are left out.
@@ -205,13 +207,20 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
 
     /// Looks for a cheaper choice of as many candidates; returns what none of them costs less than.
     fn cheapen(&self, best: &mut Solution<'f, 'p, 's>) -> i64 {
-        let few = best.choice.count() <= MOST_CHEAPEST;
-        if self.field.problem.max_groups.is_some() && few {
-            let goal = Goal::Cheapest(best.choice.count(), best.choice.cost());
-            let Some(answer) = self.solve(goal) else { return 0 };
-            self.consider(best, &answer.chosen);
+        let with_groups = self.field.problem.max_groups.is_some();
+        let count = best.choice.count();
+        if count <= MOST_CHEAPEST && (with_groups || self.field.len() <= MOST_COUPLED) {
+            let answer = self.solve(Goal::Cheapest(count, best.choice.cost()));
+            if let Some(answer) = &answer {
+                self.consider(best, &answer.chosen);
+            }
             let whole = self.barred.iter().all(|barred| !barred);
-            return if answer.proven && whole { answer.bound } else { 0 };
+            match answer {
+                Some(answer) if answer.proven && whole => return answer.bound,
+                // Prices do not see a limit on groups.
+                _ if with_groups => return 0,
+                _ => {}
+            }
         }
         for _ in 0..PRICINGS {
             let prices = prices(self.field, best);
