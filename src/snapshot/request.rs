@@ -23,7 +23,7 @@ pub struct Container {
     pub spec: Amounts,
     /// `status.allocatedResources`.
     pub allocated: Option<Amounts>,
-    /// `status.resources.requests`; `Some` when the status has `resources`.
+    /// `status.resources.requests`; `Some` when the status has `resources`, empty when those name no requests.
     pub actual: Option<Amounts>,
 }
 
@@ -36,8 +36,10 @@ pub struct PodResources {
     pub level: Option<Amounts>,
     /// Pod-level `status.allocatedResources`.
     pub level_allocated: Option<Amounts>,
-    /// Pod-level `status.resources.requests`; `Some` when the status has `resources`.
+    /// Pod-level `status.resources.requests`; `Some` when the status has `resources`, empty when those name no requests.
     pub level_actual: Option<Amounts>,
+    /// Resources that pod-level requests do not exist for; the status of the pod may name them all the same.
+    pub not_of_level: Vec<ResourceIdx>,
     /// `spec.overhead`.
     pub overhead: Amounts,
     /// Condition `PodResizePending` with reason `Infeasible`.
@@ -128,9 +130,13 @@ impl PodResources {
         let none = Amounts::new;
         let spec = |c: &Container| if self.infeasible { none() } else { c.spec.clone() };
         let allocated = |c: &Container| c.allocated.clone().unwrap_or_else(|| spec(c));
-        let actual = |c: &Container| c.actual.clone().unwrap_or_else(|| allocated(c));
+        // `resources` of a status need not name requests: those of a container without any are empty, for instance.
+        let named = |actual: &Option<Amounts>| actual.clone().filter(|amounts| !amounts.is_empty());
+        let actual = |c: &Container| named(&c.actual).unwrap_or_else(|| allocated(c));
         let mut sum = total(&self.containers, |c| Cow::Owned(spec(c)));
-        if let (Some(level_allocated), Some(level_actual)) = (&self.level_allocated, &self.level_actual) {
+        if let (Some(level_allocated), Some(level_actual)) =
+            (&self.level_allocated, &named(&self.level_actual))
+        {
             raise(&mut sum, level_allocated);
             raise(&mut sum, level_actual);
         } else {
@@ -172,6 +178,7 @@ impl PodResources {
         let mut larger = if self.infeasible { Amounts::new() } else { level.clone() };
         raise(&mut larger, actual);
         raise(&mut larger, self.level_allocated.as_deref().unwrap_or_default());
+        larger.retain(|(resource, _)| !self.not_of_level.contains(resource));
         replace(sum, &larger);
     }
 
@@ -282,6 +289,36 @@ mod tests {
         let infeasible = PodResources { infeasible: true, ..pod(vec![resizing(8, 4)]) };
         assert_eq!(get(&infeasible.charged(), CPU), 4);
         assert_eq!(get(&infeasible.of_new_pod(), CPU), 8);
+    }
+
+    #[test]
+    fn a_status_whose_resources_name_no_requests_says_what_was_allocated_or_nothing() {
+        let silent = |allocated: Option<i64>| Container {
+            allocated: allocated.map(|cpu| amounts(cpu, 0)),
+            actual: Some(Amounts::new()),
+            ..app(2, 0)
+        };
+        // Each of the three totals counts: the two containers are 2 + 3, never 2 + 0.
+        let with = |other: Container| get(&pod(vec![other, resizing(1, 3)]).charged(), CPU);
+        assert_eq!((with(silent(None)), with(silent(Some(4)))), (5, 7));
+        let mut level = pod(vec![app(2, 0)]);
+        level.level_allocated = Some(amounts(1, 0));
+        level.level_actual = Some(Amounts::new());
+        assert_eq!(
+            get(&PodResources { infeasible: true, ..level }.charged(), CPU),
+            0,
+            "the spec is left out"
+        );
+    }
+
+    #[test]
+    fn the_status_of_a_pod_replaces_only_what_pod_level_requests_may_name() {
+        let mut p = pod(vec![app(1, 4)]);
+        p.level = Some(amounts(2, 0));
+        p.level_allocated = Some(amounts(3, 1));
+        p.level_actual = Some(amounts(3, 1));
+        p.not_of_level = vec![CARD];
+        assert_eq!((get(&p.charged(), CPU), get(&p.charged(), CARD)), (3, 4));
     }
 
     #[test]

@@ -215,24 +215,30 @@ impl Builder {
                 containers.push(read);
             }
         }
-        let level = match &spec.resources {
+        let level_allocated = self.optional(status.allocated_resources.as_ref(), place)?;
+        let level_actual = self.optional(status.resources.as_ref().map(|r| &r.requests), place)?;
+        let mut level = match &spec.resources {
             Some(r) if !(r.requests.is_empty() && r.limits.is_empty()) => {
-                let mut level = self.with_limits(r, place, || "spec.resources".to_owned())?;
-                let names = self.resources.names();
-                level.retain(|&(r, _)| {
-                    r == ResourceIdx::CPU
-                        || r == ResourceIdx::MEMORY
-                        || self.symbols.text(names[r.at()]).starts_with("hugepages-")
-                });
-                Some(level)
+                Some(self.with_limits(r, place, || "spec.resources".to_owned())?)
             }
             _ => None,
         };
+        let is_of_level = |resource: ResourceIdx| {
+            resource == ResourceIdx::CPU
+                || resource == ResourceIdx::MEMORY
+                || self.symbols.text(self.resources.names()[resource.at()]).starts_with("hugepages-")
+        };
+        if let Some(level) = &mut level {
+            level.retain(|&(resource, _)| is_of_level(resource));
+        }
+        let seen = level_allocated.iter().chain(&level_actual).flatten().map(|&(resource, _)| resource);
+        let not_of_level = seen.filter(|&resource| !is_of_level(resource)).collect();
         Ok(PodResources {
             containers,
             level,
-            level_allocated: self.optional(status.allocated_resources.as_ref(), place)?,
-            level_actual: self.optional(status.resources.as_ref().map(|r| &r.requests), place)?,
+            level_allocated,
+            level_actual,
+            not_of_level,
             overhead: self
                 .resources
                 .amounts(&spec.overhead, &mut self.symbols, place, || "spec.overhead".to_owned())?,
