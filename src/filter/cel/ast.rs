@@ -77,6 +77,10 @@ pub(super) enum Function {
     Minor,
     Patch,
     Includes,
+    OptionalNone,
+    OptionalOf,
+    HasValue,
+    OptionalValue,
 }
 
 /// One node. Locals live in slots; no two binders of a program share one.
@@ -85,19 +89,70 @@ pub(super) enum Expr {
     Literal(Literal),
     Device,
     Local(usize),
-    Select { of: Box<Expr>, field: Box<str> },
-    Has { of: Box<Expr>, field: Box<str> },
-    Index { of: Box<Expr>, key: Box<Expr> },
+    Select {
+        of: Box<Expr>,
+        field: Box<str>,
+    },
+    Has {
+        of: Box<Expr>,
+        field: Box<str>,
+    },
+    Index {
+        of: Box<Expr>,
+        key: Box<Expr>,
+    },
+    /// `of.?field` and `of[?key]`.
+    Maybe {
+        of: Box<Expr>,
+        key: Box<Expr>,
+    },
+    /// `of.orValue(otherwise)`; with `optional`, `of.or(otherwise)`.
+    OrElse {
+        of: Box<Expr>,
+        otherwise: Box<Expr>,
+        optional: bool,
+    },
+    /// `of.optMap(slot, body)`; with `flat`, `of.optFlatMap(slot, body)`.
+    OptMap {
+        slot: usize,
+        of: Box<Expr>,
+        body: Box<Expr>,
+        flat: bool,
+    },
     Not(Box<Expr>),
     Negate(Box<Expr>),
-    Binary { operator: Operator, left: Box<Expr>, right: Box<Expr> },
+    Binary {
+        operator: Operator,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    Conditional { test: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
+    Conditional {
+        test: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
     List(Vec<Expr>),
     Map(Vec<(Expr, Expr)>),
-    Call { function: Function, arguments: Vec<Expr> },
-    Matches { text: Box<Expr>, pattern: Pattern },
-    Fold { fold: Fold, slot: usize, range: Box<Expr>, keep: Option<Box<Expr>>, body: Box<Expr> },
-    Bind { slot: usize, value: Box<Expr>, body: Box<Expr> },
+    Call {
+        function: Function,
+        arguments: Vec<Expr>,
+    },
+    Matches {
+        text: Box<Expr>,
+        pattern: Pattern,
+    },
+    Fold {
+        fold: Fold,
+        slot: usize,
+        range: Box<Expr>,
+        keep: Option<Box<Expr>>,
+        body: Box<Expr>,
+    },
+    Bind {
+        slot: usize,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
 }

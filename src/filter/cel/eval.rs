@@ -2,6 +2,8 @@
 //!
 //! May import: (nothing of this crate)
 
+use std::rc::Rc;
+
 use super::Error;
 use super::ast::{Expr, Fold};
 use super::device::Device;
@@ -54,6 +56,24 @@ impl<'a> Evaluator<'a> {
                 let of = self.eval(of)?;
                 of.index(&self.eval(key)?)
             }
+            Expr::Maybe { of, key } => {
+                let of = self.eval(of)?;
+                of.maybe(&self.eval(key)?)
+            }
+            Expr::OrElse { of, otherwise, optional } => match self.optional(of, "or")? {
+                // What stands for a missing value is looked at only where the value is missing.
+                None => self.eval(otherwise),
+                Some(value) if *optional => Ok(Value::Optional(Some(value))),
+                Some(value) => Ok((*value).clone()),
+            },
+            Expr::OptMap { slot, of, body, flat } => match self.optional(of, "optMap")? {
+                None => Ok(Value::Optional(None)),
+                Some(value) => {
+                    self.slots[*slot] = Slot::Known(Ok((*value).clone()));
+                    let value = self.eval(body)?;
+                    if *flat { Ok(value) } else { self.grow(Value::optional(Some(value))) }
+                }
+            },
             Expr::Not(of) => Ok(Value::Bool(!self.bool(of)?)),
             Expr::Negate(of) => match self.eval(of)? {
                 Value::Int(value) => value.checked_neg().map(Value::Int).ok_or_else(|| overflow("-")),
@@ -120,6 +140,13 @@ impl<'a> Evaluator<'a> {
             other => {
                 Err(Error::Runtime(format!("no such overload: {} where a bool is needed", other.kind())))
             }
+        }
+    }
+
+    fn optional(&mut self, expr: &'a Expr, what: &str) -> Result<Option<Rc<Value<'a>>>, Error> {
+        match self.eval(expr)? {
+            Value::Optional(value) => Ok(value),
+            other => Err(Error::Runtime(format!("no such overload: {}.{what}", other.kind()))),
         }
     }
 

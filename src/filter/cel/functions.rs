@@ -61,6 +61,17 @@ pub(super) fn method(name: &str, arguments: usize) -> Option<Function> {
         ("minor", 0) => Function::Minor,
         ("patch", 0) => Function::Patch,
         ("includes", 1) => Function::Includes,
+        ("hasValue", 0) => Function::HasValue,
+        ("value", 0) => Function::OptionalValue,
+        _ => return None,
+    })
+}
+
+/// The function `optional.NAME`.
+pub(super) fn of_optional(name: &str, arguments: usize) -> Option<Function> {
+    Some(match (name, arguments) {
+        ("none", 0) => Function::OptionalNone,
+        ("of", 1) => Function::OptionalOf,
         _ => return None,
     })
 }
@@ -156,6 +167,13 @@ pub(super) fn call<'a>(function: Function, arguments: &[Value<'a>]) -> Outcome<'
             Value::Bool(found)
         }
         (Function::Includes, [of, element]) => Value::Bool(of.equals(element) == Ok(true)),
+        (Function::OptionalNone, []) => Value::Optional(None),
+        (Function::OptionalOf, [value]) => Value::optional(Some(value.clone())),
+        (Function::HasValue, [Value::Optional(value)]) => Value::Bool(value.is_some()),
+        (Function::OptionalValue, [Value::Optional(value)]) => match value {
+            Some(value) => (**value).clone(),
+            None => return Err(Error::Runtime("optional.none() has no value".to_owned())),
+        },
         _ => return Err(mismatch(function, arguments)),
     })
 }

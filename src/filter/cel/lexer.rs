@@ -91,7 +91,6 @@ impl<'t> Lexer<'t> {
             return Ok(Token::Name(self.take(|byte| byte.is_ascii_alphanumeric() || byte == b'_')));
         }
         match MARKS.into_iter().find(|mark| rest.starts_with(mark)) {
-            Some(mark @ (".?" | "[?")) => Err(Error::Unsupported(format!("optional values ({mark})"))),
             Some("`") => Err(Error::Unsupported("quoted field names".to_owned())),
             Some("=") | None => Err(self.error("unexpected character")),
             Some(mark) => {

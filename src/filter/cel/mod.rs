@@ -6,8 +6,8 @@
 //! error, so callers report it as unknown, never as "does not match".
 //!
 //! Why not a crate: the published CEL interpreters bring a parser runtime and a time library of some 45 crates for a
-//! language that device selectors use a corner of. Everything outside the corner (optionals, time, messages, the
-//! formatting and network libraries) is [`Error::Unsupported`]: the answer is then unknown, never wrong.
+//! language that device selectors use a corner of. Everything outside the corner (time, messages, optional elements of
+//! lists and maps, the formatting and network libraries) is [`Error::Unsupported`]: the answer is then unknown, never wrong.
 //! Types are checked while evaluating only: the API server has checked stored expressions already.
 //!
 //! Invariants: no panic and no unbounded work for any text and any device (nesting, steps and sizes are limited);

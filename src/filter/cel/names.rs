@@ -46,6 +46,7 @@ impl<'t> Parser<'t> {
                 self.at += 3;
                 return self.bind();
             }
+            (None, "optional") if self.accept(".") => return self.of_optional(),
             // A namespace of functions or a type, not a variable.
             (None, _) if matches!(self.peek(), Token::Mark("." | "{")) => {
                 return Err(Error::Unsupported(format!("the name {name:?}")));
@@ -71,6 +72,20 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// `optional.none()` and `optional.of(…)`, after the dot.
+    fn of_optional(&mut self) -> Result<Node, Error> {
+        let Token::Name(name) = self.advance() else {
+            self.at -= 1;
+            return Err(self.unexpected());
+        };
+        self.expect("(")?;
+        let (arguments, height) = self.arguments(")")?;
+        match functions::of_optional(name, arguments.len()) {
+            Some(function) => call(function, arguments, height),
+            None => Err(Error::Unsupported(format!("the function optional.{name}()"))),
+        }
+    }
+
     pub(super) fn method(&mut self, of: Node, name: &'t str) -> Result<Node, Error> {
         let fold = match name {
             "all" => Some(Fold::All),
@@ -83,7 +98,18 @@ impl<'t> Parser<'t> {
         if let Some(fold) = fold {
             return self.fold(fold, of);
         }
+        if matches!(name, "optMap" | "optFlatMap") {
+            return self.opt_map(of, name == "optFlatMap");
+        }
         let (mut arguments, height) = self.arguments(")")?;
+        if matches!(name, "or" | "orValue")
+            && arguments.len() == 1
+            && let Some(otherwise) = arguments.pop()
+        {
+            let height = height.max(of.height);
+            let (of, otherwise) = (of.boxed(), Box::new(otherwise));
+            return node(Expr::OrElse { of, otherwise, optional: name == "or" }, height);
+        }
         let Some(function) = functions::method(name, arguments.len()) else {
             return Err(Error::Unsupported(format!("the method {name}()")));
         };
@@ -108,6 +134,15 @@ impl<'t> Parser<'t> {
         let height = of.height.max(body.height).max(keep.as_ref().map_or(0, |keep| keep.height));
         let (range, keep, body) = (of.boxed(), keep.map(Node::boxed), body.boxed());
         node(Expr::Fold { fold, slot, range, keep, body }, height)
+    }
+
+    fn opt_map(&mut self, of: Node, flat: bool) -> Result<Node, Error> {
+        let slot = self.binder()?;
+        let body = self.expression()?;
+        self.scope.pop();
+        self.expect(")")?;
+        let height = of.height.max(body.height);
+        node(Expr::OptMap { slot, of: of.boxed(), body: body.boxed(), flat }, height)
     }
 
     /// Whether `.bind(` follows.

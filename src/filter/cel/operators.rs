@@ -23,6 +23,11 @@ impl<'a> Value<'a> {
             (Self::Str(left), Self::Str(right)) => left == right,
             (Self::Quantity(left), Self::Quantity(right)) => left == right,
             (Self::Version(left), Self::Version(right)) => left == right,
+            (Self::Optional(left), Self::Optional(right)) => match (left, right) {
+                (None, None) => true,
+                (Some(left), Some(right)) => left.equals(right)?,
+                _ => false,
+            },
             (Self::Quantity(_) | Self::Version(_), _) => return Err(no_overload("==", self, other)),
             (Self::List(left), Self::List(right)) => {
                 if left.len() != right.len() {

@@ -193,6 +193,19 @@ impl<'t> Parser<'t> {
                     return Err(self.unexpected());
                 };
                 of = if self.accept("(") { self.method(of, name)? } else { select(of, name)? };
+            } else if self.accept(".?") {
+                let Token::Name(name) = self.advance() else {
+                    self.at -= 1;
+                    return Err(self.unexpected());
+                };
+                let key = Box::new(Expr::Literal(Literal::Str(name.into())));
+                let height = of.height;
+                of = node(Expr::Maybe { of: of.boxed(), key }, height)?;
+            } else if self.accept("[?") {
+                let key = self.expression()?;
+                self.expect("]")?;
+                let height = of.height.max(key.height);
+                of = node(Expr::Maybe { of: of.boxed(), key: key.boxed() }, height)?;
             } else if self.accept("[") {
                 let key = self.expression()?;
                 self.expect("]")?;
@@ -233,6 +246,7 @@ impl<'t> Parser<'t> {
                 return node(Expr::List(elements), height);
             }
             Token::Mark("{") => return self.map(),
+            Token::Mark("[?") => return Err(Error::Unsupported("optional elements of lists".to_owned())),
             Token::Mark(_) | Token::End => {
                 self.at = start;
                 return Err(self.unexpected());

@@ -254,11 +254,45 @@ fn bad_text_names_the_place() {
         "CEL compile error: unexpected the end at byte 16"
     );
     refused(&"a".repeat(20_000));
-    for text in
-        ["a.?b", "math.greatest(1, 2) == 2", "now() == 1", "Thing{a: 1}", "[1][?0]", "'a'.matches('[[a]]')"]
-    {
+    for text in [
+        "optional.ofNonZeroValue(1)",
+        "math.greatest(1, 2) == 2",
+        "Thing{a: 1}",
+        "[?1]",
+        "'a'.matches('[[a]]')",
+    ] {
         unsupported(text);
     }
+}
+
+#[test]
+fn optional_values_stand_for_what_may_be_missing() {
+    let own = r#"device.attributes["card.example.com"]"#;
+    for text in [
+        ".?numa.orValue(7) == 0",
+        ".?colour.orValue(7) == 7",
+        ".?colour.orValue('none') != 'red'",
+        ".?model.hasValue() && !x.?colour.hasValue()",
+        "[?'model'].value() == 'big'",
+        ".?colour == optional.none() && x.?numa == optional.of(0) && x.?numa != x.?colour",
+        ".?colour.or(x.?model).value() == 'big'",
+        ".?colour.or(x.?shade) == optional.none()",
+        ".?model.optMap(m, m + '!').orValue('') == 'big!'",
+        ".?colour.optMap(c, c + '!').orValue('') == ''",
+        ".?model.optFlatMap(m, x.?numa).value() == 0",
+        // What stands for a value is not looked at where the value is there.
+        ".?numa.orValue(x.colour) == 0",
+        // Selections of an optional value are optional.
+        ".?links[0].value() == 'l0' && !x.?links[?5].hasValue()",
+    ] {
+        holds(&format!("cel.bind(x, {own}, x{text})"));
+    }
+    holds(r#"!device.attributes["nowhere.example"].?model.hasValue()"#);
+    holds(r#"device.attributes[?"card.example.com"].?numa.orValue(7) == 0"#);
+    holds("{'a': {'b': 1}}.?a.b.value() == 1 && !{'a': {'b': 1}}.?c.b.hasValue() && !has({'a': 1}.?b.c)");
+    fails(&format!("{own}.?colour.value() == 1"));
+    fails(&format!("{own}.?colour.orValue({own}.colour) == 1"));
+    fails("1.orValue(2) == 1");
 }
 
 #[test]

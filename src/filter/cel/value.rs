@@ -25,6 +25,8 @@ pub(super) enum Value<'a> {
     Version(Rc<Version>),
     List(Rc<Items<Value<'a>>>),
     Map(Rc<Items<(Value<'a>, Value<'a>)>>),
+    /// A value that may be missing.
+    Optional(Option<Rc<Value<'a>>>),
     Device(&'a Device),
     /// `device.attributes`: a domain that is not there is an empty map.
     Attributes(&'a Names<Names<Attribute>>),
@@ -87,6 +89,7 @@ impl<'a> Value<'a> {
             Self::Str(text) => text.len(),
             Self::List(values) => values.weight,
             Self::Map(entries) => entries.weight,
+            Self::Optional(Some(value)) => 1 + value.weight(),
             Self::Attributes(domains) => domains.values().map(|names| 1 + names.len()).sum(),
             Self::Capacity(domains) => domains.values().map(|names| 1 + names.len()).sum(),
             Self::Domain(Some(names)) => names.len(),
@@ -107,6 +110,7 @@ impl<'a> Value<'a> {
             Self::Quantity(_) => "quantity",
             Self::Version(_) => "semver",
             Self::List(_) => "list",
+            Self::Optional(_) => "optional",
             Self::Device(_) => "device",
             Self::Map(_)
             | Self::Attributes(_)
@@ -116,8 +120,30 @@ impl<'a> Value<'a> {
         }
     }
 
+    pub(super) fn optional(value: Option<Self>) -> Self {
+        Self::Optional(value.map(Rc::new))
+    }
+
+    /// `of.?field` and `of[?key]`, and plain selections of an optional value: nothing where the key is absent.
+    pub(super) fn maybe(&self, key: &Value<'a>) -> Outcome<'a> {
+        let of = match self {
+            Self::Optional(None) => return Ok(Self::Optional(None)),
+            Self::Optional(Some(value)) => value,
+            other => other,
+        };
+        let found = match (of, key) {
+            (Self::List(_), Value::Int(_) | Value::Uint(_)) | (Self::Map(_), _) => of.index(key).ok(),
+            (_, Value::Str(field)) => of.find(field)?,
+            _ => return Err(Error::Runtime(format!("no such overload: {}[{}]", of.kind(), key.kind()))),
+        };
+        Ok(Self::optional(found))
+    }
+
     /// `of.field`; an absent key is a runtime error.
     pub(super) fn select(&self, field: &str) -> Outcome<'a> {
+        if matches!(self, Self::Optional(_)) {
+            return self.maybe(&Value::Str(Cow::Owned(field.to_owned())));
+        }
         match self.find(field)? {
             Some(value) => Ok(value),
             None => Err(Error::Runtime(format!("no such key: {field}"))),
@@ -126,7 +152,11 @@ impl<'a> Value<'a> {
 
     /// `has(of.field)`.
     pub(super) fn has(&self, field: &str) -> Result<bool, Error> {
-        Ok(self.find(field)?.is_some())
+        match self {
+            Self::Optional(None) => Ok(false),
+            Self::Optional(Some(value)) => value.has(field),
+            _ => Ok(self.find(field)?.is_some()),
+        }
     }
 
     fn find(&self, field: &str) -> Result<Option<Value<'a>>, Error> {
@@ -156,6 +186,7 @@ impl<'a> Value<'a> {
     /// `of[key]`.
     pub(super) fn index(&self, key: &Value<'a>) -> Outcome<'a> {
         match (self, key) {
+            (Self::Optional(_), _) => self.maybe(key),
             (Self::List(values), _) => {
                 let at = match key {
                     Value::Int(at) => usize::try_from(*at).ok(),
