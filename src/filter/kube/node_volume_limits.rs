@@ -213,6 +213,24 @@ mod tests {
     }
 
     #[test]
+    fn in_tree_volumes_count_for_the_driver_that_took_them_over_wherever_a_csi_node_is() {
+        let line = |what, source: &str, driver: &str, expected| {
+            let pv = volume("pv", "1Gi", "x", source);
+            let objects =
+                vec![node("n1", "", ""), csi_node("n1", driver, Some(0)), pv, bound("c", "pv", "x")];
+            (what, objects, user("new", "", &["c"]), "n1", expected)
+        };
+        let (aws, vsphere) =
+            ("awsElasticBlockStore: {volumeID: vol-1}", "vsphereVolume: {volumePath: '[a] b'}");
+        let lines = [
+            line("AWS", aws, "ebs.csi.aws.com", Fail),
+            line("another driver", aws, "d", Pass),
+            line("vSphere is left to itself", vsphere, "csi.vsphere.vmware.com", Pass),
+        ];
+        table(PLUGIN, &lines);
+    }
+
+    #[test]
     fn a_foreign_ephemeral_claim_of_a_pod_there_is_an_error() {
         let foreign = owned_by(&bound("p-s", "v1", "x"), "older");
         let objects = limited(Some(9), &[with_volumes("p", "n1", "{name: s, ephemeral: {}}"), foreign]);

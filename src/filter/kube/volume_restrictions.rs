@@ -12,7 +12,7 @@ use crate::filter::state::State;
 use crate::filter::verdict::{Code, Detail, Failure, PluginName};
 use crate::filter::volumes::Trouble;
 use crate::snapshot::model::pod::{Disk, Volume};
-use crate::snapshot::model::{PvcIdx, SpecIdx};
+use crate::snapshot::model::{PvcIdx, SpecIdx, Sym};
 
 /// The plugin.
 #[derive(Debug)]
@@ -71,7 +71,10 @@ fn check(
         return in_use(context.state.counters.exclusive.users(pvc).first().copied().flatten());
     }
     for guest in at.guests {
-        if exclusive_claims(snapshot, snapshot.spec(guest.spec)).any(|pvc| claims.contains(&pvc)) {
+        // Here the scheduler compares the names alone: a claim of that name in another namespace counts as well.
+        let is_mine = |name: &Sym| claims.iter().any(|&pvc| snapshot.storage.pvc(pvc).name == *name);
+        let theirs = &snapshot.spec(guest.spec).volumes;
+        if theirs.iter().any(|v| matches!(v, Volume::Claim(name) if is_mine(name))) {
             return in_use(guest.pod);
         }
     }
@@ -155,7 +158,9 @@ mod tests {
     #[test]
     fn nominated_users_block_only_where_a_disk_keeps_the_plugin_awake() {
         let nominated = with_status(&user("other", "", &["c"]), "nominatedNodeName: n1");
-        let objects = vec![node("n1", "", ""), node("n2", "", ""), once_per_pod("c"), nominated];
+        let objects = vec![node("n1", "", ""), node("n2", "", ""), once_per_pod("c"), nominated.clone()];
+        let namesake = nominated.replace("namespace: default", "namespace: elsewhere");
+        let of_others = vec![node("n1", "", ""), node("n2", "", ""), once_per_pod("c"), namesake];
         let disk = "{name: c, persistentVolumeClaim: {claimName: c}}, {name: d, iscsi: {iqn: i}}";
         let awake = || with_volumes("new", "", disk);
         table(
@@ -164,6 +169,7 @@ mod tests {
                 ("asleep", objects.clone(), user("new", "", &["c"]), "n1", Pass),
                 ("awake", objects.clone(), awake(), "n1", Fail),
                 ("awake elsewhere", objects, awake(), "n2", Pass),
+                ("awake, a claim of that name in another namespace", of_others, awake(), "n1", Fail),
             ],
         );
     }

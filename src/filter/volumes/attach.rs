@@ -1,8 +1,8 @@
 //! Which attachable volumes a pod uses on a node (rulebook 1.12).
 //!
 //! A bound claim counts as its PV's driver and handle, an unbound one as a volume of its class's provisioner. In-tree
-//! volumes count for the CSI driver that serves them, on nodes whose CSINode says that one does. Of inline disks,
-//! those of GCE and AWS are known.
+//! volumes count for the CSI driver that took them over, on every node with a CSINode, whatever that says. Of inline
+//! disks, those of GCE and AWS are known.
 //!
 //! May import: snapshot, filter
 
@@ -54,7 +54,7 @@ pub fn attachables(
 
 /// The driver that counts for an in-tree kind on a node.
 fn migrated(snapshot: &Snapshot, kind: InTree, node: &NodeStorage) -> Option<Sym> {
-    if node.migrated.contains(&kind) { snapshot.storage.driver_of(kind) } else { None }
+    if node.known { snapshot.storage.driver_of(kind) } else { None }
 }
 
 fn of_disk(snapshot: &Snapshot, volume: &Volume, node: &NodeStorage) -> Option<Attachable> {

@@ -8,7 +8,7 @@
 use super::{Claim, Holder, Trouble};
 use crate::filter::counters::bindings::Bindings;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::storage::{InTree, Pv, PvSource, Pvc, StorageClass};
+use crate::snapshot::model::storage::{Pv, PvSource, Pvc, StorageClass};
 use crate::snapshot::model::{NodeIdx, PvIdx, PvcIdx, Sym};
 
 /// What an unbound claim gets.
@@ -182,7 +182,7 @@ impl Want<'_> {
 
     /// The PV for this claim on a node: one reserved for it or none, else the smallest that fits.
     fn find(&self, snapshot: &Snapshot, node: NodeIdx, free: impl Fn(PvIdx) -> bool) -> Option<PvIdx> {
-        let reaches = |pv: PvIdx| reach(snapshot, pv, node, false) == Some(true);
+        let reaches = |pv: PvIdx| reach(snapshot, pv, node, false);
         if let Some(&pv) = self.reserved.iter().find(|&&pv| free(pv)) {
             return reaches(pv).then_some(pv);
         }
@@ -205,22 +205,18 @@ fn selects(snapshot: &Snapshot, pvc: &Pvc, pv: &Pv) -> bool {
     pvc.selector.as_ref().is_none_or(|selector| selector.matches(&pv.labels, &snapshot.symbols))
 }
 
-/// True when a PV can be reached from a node. `None` where a rule is not modelled: vSphere volumes that are tied to a
-/// place, on nodes where the CSI driver serves them. `bound`: the volume is in use, so a driver may have taken it over.
-fn reach(snapshot: &Snapshot, pv: PvIdx, node: NodeIdx, bound: bool) -> Option<bool> {
+/// True when a PV can be reached from a node. `bound`: the volume is in use, so a driver may have taken it over.
+fn reach(snapshot: &Snapshot, pv: PvIdx, node: NodeIdx, bound: bool) -> bool {
     let pv = snapshot.storage.pv(pv);
     let affinity = match pv.source {
         PvSource::InTree { kind, .. } if bound && snapshot.storage.node(node).migrated.contains(&kind) => {
-            if kind == InTree::VSphere && !(pv.affinity.is_none() && pv.zones.is_empty()) {
-                return None;
-            }
             &pv.migrated_affinity
         }
         _ => &pv.affinity,
     };
     let labels = &snapshot.node(node).labels;
     // The scheduler hands over the labels without the node's name: requirements on fields are not asked.
-    Some(affinity.as_ref().is_none_or(|a| a.matches(None, labels, &snapshot.symbols)))
+    affinity.as_ref().is_none_or(|a| a.matches(None, labels, &snapshot.symbols))
 }
 
 /// What every unbound claim gets on a node, or why the pod can not go there.
@@ -232,10 +228,8 @@ pub fn choose(
 ) -> Result<Vec<(Claim, Choice)>, Misfit> {
     for &(pvc, pv) in &wants.bound {
         let pv = pv.ok_or(Misfit::NoVolume(pvc))?;
-        match reach(snapshot, pv, node, true) {
-            Some(true) => {}
-            Some(false) => return Err(Misfit::Unreachable(pv)),
-            None => return Err(Misfit::Unknown(pvc)),
+        if !reach(snapshot, pv, node, true) {
+            return Err(Misfit::Unreachable(pv));
         }
     }
     let name = snapshot.node(node).name;

@@ -10,7 +10,8 @@ use crate::snapshot::model::storage::InTree;
 use crate::snapshot::model::{Labels, NodeSelector, Op, Requirement, Sym, Symbols};
 use crate::snapshot::names;
 
-/// The node affinity with the driver's labels; zone labels of the volume count where the affinity names no zone.
+/// The node affinity with the driver's labels; zone labels of the volume count where the affinity names no zone. The
+/// labels of today or those before them: what the affinity has, else what the volume has.
 pub fn migrated_affinity(
     kind: InTree,
     affinity: Option<&NodeSelector>,
@@ -21,32 +22,33 @@ pub fn migrated_affinity(
     let driver_key = symbols.intern(driver_key);
     let [today, before] =
         [names::TOPOLOGY_KEYS, names::BETA_TOPOLOGY_KEYS].map(|keys| keys.map(|k| symbols.intern(k)));
-    let named = |key: Sym| affinity.iter().flat_map(|a| &a.0).flat_map(|t| &t.labels).any(|r| r.key == key);
-    let in_use = today.into_iter().any(named) || today.into_iter().any(|key| labels.get(key).is_some());
-    let [zone, region] = if in_use { today } else { before };
-    let renamed = |key: Sym| match key {
-        key if key == zone => driver_key,
-        key if key == region => today[1],
-        key => key,
-    };
     let mut terms: Vec<NodeTerm> = affinity.map(|a| a.0.to_vec()).unwrap_or_default();
-    let has_zone = named(zone);
+    let asked = |key: Sym| terms.iter().flat_map(|t| &t.labels).filter(move |r| r.key == key);
+    let has = |key: Sym| labels.get(key).is_some();
+    let outdated = asked(today[0]).next().is_none()
+        && (asked(before[0]).next().is_some() || (!has(today[0]) && has(before[0])));
+    let [zone, region] = if outdated { before } else { today };
+    // Requirements without values name no zone.
+    let names = |key: Sym| asked(key).any(|r| !r.values.is_empty());
+    let (names_zone, names_region) = (names(zone), names(region));
     for requirement in terms.iter_mut().flat_map(|t| t.labels.iter_mut()) {
-        requirement.key = renamed(requirement.key);
+        if requirement.key == zone && names_zone {
+            requirement.key = driver_key;
+        } else if requirement.key == region && names_region {
+            requirement.key = today[1];
+        }
     }
-    let of_labels = labels.get(zone).filter(|_| !has_zone);
-    if let Some(value) = of_labels {
-        let zones: Vec<String> = symbols.text(value).split("__").map(str::to_owned).collect();
-        let values = zones.iter().map(|z| symbols.intern(z)).collect();
-        let asked = Requirement { key: driver_key, op: Op::In, values };
-        if terms.is_empty() {
+    if !names_zone && let Some(value) = labels.get(zone) {
+        let zones = symbols.text(value).split("__").map(str::trim).filter(|z| !z.is_empty());
+        let zones: Vec<String> = zones.map(str::to_owned).collect();
+        let values: Box<[Sym]> = zones.iter().map(|z| symbols.intern(z)).collect();
+        let of_labels = Requirement { key: driver_key, op: Op::In, values };
+        if terms.is_empty() && !zones.is_empty() {
             terms.push(NodeTerm { labels: Box::default(), fields: Box::default(), broken: false });
         }
-        for term in &mut terms {
-            term.labels = term.labels.iter().cloned().chain([asked.clone()]).collect();
+        for term in terms.iter_mut().filter(|_| !zones.is_empty()) {
+            term.labels = term.labels.iter().cloned().chain([of_labels.clone()]).collect();
         }
-    } else if affinity.is_none() {
-        return None;
     }
-    Some(NodeSelector(terms.into_boxed_slice()))
+    (affinity.is_some() || !terms.is_empty()).then(|| NodeSelector(terms.into_boxed_slice()))
 }

@@ -259,13 +259,11 @@ impl Builder {
             drivers.push(NodeDriver { name: self.symbols.intern(&driver.name), limit });
         }
         let plugins = view.metadata.annotations.get(names::MIGRATED_PLUGINS).unwrap_or_default();
-        let migrated: Box<[InTree]> =
-            InTree::ALL.into_iter().filter(|kind| plugins.split(',').any(|p| p == kind.plugin())).collect();
-        for &kind in &migrated {
-            let known = &mut self.storage.in_tree_drivers;
-            if !known.iter().any(|(k, _)| *k == kind) {
-                known.push((kind, self.symbols.intern(kind.driver())));
-            }
+        let taken_over = || InTree::ALL.into_iter().filter(|kind| kind.is_taken_over());
+        let migrated = taken_over().filter(|kind| plugins.split(',').any(|p| p == kind.plugin())).collect();
+        if self.storage.in_tree_drivers.is_empty() {
+            let drivers = taken_over().map(|kind| (kind, self.symbols.intern(kind.driver())));
+            self.storage.in_tree_drivers = drivers.collect();
         }
         let node = NodeStorage { known: true, drivers: drivers.into(), migrated, attached: Box::default() };
         self.storage.nodes.push((self.symbols.intern(&view.metadata.name), node));

@@ -177,14 +177,18 @@ impl InTree {
         }
     }
 
+    /// True for kinds that kube-scheduler takes for CSI volumes: all but two, whose move it never followed.
+    pub const fn is_taken_over(self) -> bool {
+        !matches!(self, Self::AzureFile | Self::VSphere)
+    }
+
     /// Node label that the driver uses where the old plugin used the zone.
     pub const fn zone_key(self) -> Option<&'static str> {
         match self {
             Self::Gce => Some("topology.gke.io/zone"),
             Self::Aws => Some("topology.ebs.csi.aws.com/zone"),
             Self::Cinder => Some("topology.cinder.csi.openstack.org/zone"),
-            Self::AzureDisk => Some("topology.disk.csi.azure.com/zone"),
-            Self::AzureFile | Self::VSphere | Self::Portworx => None,
+            Self::AzureDisk | Self::AzureFile | Self::VSphere | Self::Portworx => None,
         }
     }
 }
@@ -292,7 +296,8 @@ pub struct NodeStorage {
     pub known: bool,
     /// Drivers of the CSINode, by name.
     pub drivers: Box<[NodeDriver]>,
-    /// Kinds of in-tree volumes that a CSI driver serves here.
+    /// Kinds of in-tree volumes that a CSI driver serves here, as the CSINode says: where their PVs are reached from
+    /// is asked with the driver's labels. Limits need no such word, only the CSINode.
     pub migrated: Box<[InTree]>,
     /// CSI volumes that are attached, as (driver, handle), each once.
     pub attached: Box<[(Sym, Sym)]>,

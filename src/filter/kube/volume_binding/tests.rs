@@ -339,6 +339,9 @@ fn in_tree_volumes_are_reached_by_the_labels_of_their_driver_where_it_serves_the
         |affinity: &str| volume("pv", "1Gi", "gce", &format!("gcePersistentDisk: {{pdName: d}}, {affinity}"));
     let affine = disk(&only("failure-domain.beta.kubernetes.io/zone", "a"));
     let labelled = with_meta(&disk("volumeMode: Filesystem"), "labels: {topology.kubernetes.io/zone: a__c}");
+    let no_zone = "nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: \
+                   [{key: topology.kubernetes.io/zone, operator: DoesNotExist}]}]}}";
+    let elsewhere = with_meta(&disk(no_zone), "labels: {topology.kubernetes.io/zone: a}");
     let migrated = annotated(
         &csi_node("n1", "pd.csi.storage.gke.io", None),
         "storage.alpha.kubernetes.io/migrated-plugins: 'kubernetes.io/aws-ebs,kubernetes.io/gce-pd'",
@@ -358,6 +361,8 @@ fn in_tree_volumes_are_reached_by_the_labels_of_their_driver_where_it_serves_the
             line("other zone", "topology.gke.io/zone: b", &[&affine, &migrated], Unresolvable),
             line("zone of the volume's labels", "topology.gke.io/zone: c", &[&labelled, &migrated], Pass),
             line("outside of them", "topology.gke.io/zone: b", &[&labelled, &migrated], Unresolvable),
+            line("no zone is no name of one", driver_label, &[&elsewhere, &migrated], Pass),
+            line("so the labels count", "x: y", &[&elsewhere, &migrated], Unresolvable),
             line("labels count only for the driver", "x: y", &[&labelled], Pass),
         ],
     );
