@@ -16,7 +16,7 @@ use support::generator::{self, CARD, Knobs};
 use support::rng::Rng;
 
 /// Clusters per property.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 100;
 
 /// A request that holds nothing back by its flag, on the generator's schedulers.
 fn open() -> Request {
