@@ -12,6 +12,7 @@ mod dryrun;
 pub mod error;
 pub mod exit;
 mod explain;
+mod fit;
 pub mod input;
 pub mod options;
 pub mod output;
@@ -59,11 +60,16 @@ fn run(command: &Command, out: &mut Out) -> Exit {
         Command::Debug(args) => debug::run(args, out),
         Command::Dryrun(args) => dryrun::run(args, out),
         Command::Explain(args) => explain::run(args, out),
+        Command::Fit(args) => return ended(fit::run(args, out), out),
         Command::Snapshot(args) => snapshot::run(args, out),
         Command::Version(args) => version::run(*args, out),
     };
-    match result.and_then(|()| out.finish().map_err(CliError::from)) {
-        Ok(()) => Exit::Done,
+    ended(result.map(|()| Exit::Done), out)
+}
+
+fn ended(result: Result<Exit, CliError>, out: &mut Out) -> Exit {
+    match result.and_then(|exit| out.finish().map_err(CliError::from).map(|()| exit)) {
+        Ok(exit) => exit,
         Err(error) => error.report(out),
     }
 }

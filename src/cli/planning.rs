@@ -8,7 +8,7 @@ use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
 use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
-use crate::engine::{self, Fault, Frontier};
+use crate::engine::{self, Fault, Fit, Frontier};
 use crate::fragmentation::resources_in_use;
 use crate::plan::kept::Kept;
 use crate::plan::{Planned, Request};
@@ -46,6 +46,16 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
 pub fn frontier(snapshot: &Snapshot, options: &PlanOptions) -> Result<Frontier, CliError> {
     let (_, request) = request(snapshot, options)?;
     engine::frontier(snapshot, &request).map_err(|fault| refused(snapshot, &fault))
+}
+
+/// Whether the pods that are asked about fit, and the resource that they ask for.
+///
+/// # Errors
+/// Like [`plan`].
+pub fn fit(snapshot: &Snapshot, options: &PlanOptions, resource: &str) -> Result<(Fit, String), CliError> {
+    let (_, request) = options.request_for(resource)?;
+    let found = engine::fit(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
+    Ok((found, request.resource))
 }
 
 fn request(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Request), CliError> {

@@ -24,12 +24,25 @@ pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroup
 /// # Errors
 /// A usage error without any file; else what can not be read, as one sentence that names the file, object and field.
 pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
+    load_with(args, out, |_| Ok(()))
+}
+
+/// Like [`load`], with objects that `add` puts beside those of the files.
+///
+/// # Errors
+/// Like [`load`], and whatever `add` fails with.
+pub fn load_with(
+    args: &SourceArgs,
+    out: &mut Out,
+    add: impl FnOnce(&mut Builder) -> Result<(), CliError>,
+) -> Result<Snapshot, CliError> {
     let files = files(&args.snapshot)?;
     let mut builder = Builder::new(BuildOptions::default());
     let mut stats = ReadStats::default();
     for file in &files {
         stats.merge(read(file, &mut builder)?);
     }
+    add(&mut builder)?;
     let snapshot = builder
         .finish()
         .map_err(|fault| CliError::failure("cannot use this cluster state").because(fault))?;

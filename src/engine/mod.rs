@@ -6,8 +6,10 @@
 //!
 //! May import: api, engine, snapshot, plan, verify
 
+mod fit;
 mod frontier;
 
+pub use fit::{Fit, fit};
 pub use frontier::{Frontier, Point, frontier};
 
 use crate::api::Algorithm;

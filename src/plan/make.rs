@@ -31,7 +31,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
     let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
     let excess = (before.occupied - before.optimum).max(0);
     let upper_bound =
-        if excess > 0 && !keeps_its_load(&problem) { candidates } else { candidates.min(excess) };
+        if excess > 0 && !problem.keeps_its_load() { candidates } else { candidates.min(excess) };
     let (mut best, mut rejected) = (Plan::empty(resource), vec![None; snapshot.nodes.len()]);
     let (mut taking, mut withheld) = (Vec::new(), Vec::new());
     let mut bound = None;
@@ -82,15 +82,6 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         warnings: warnings(&problem).into_iter().chain(pending::passed_over(&problem, &plan)).collect(),
     };
     Ok(Planned { plan, report })
-}
-
-/// True when the resource that is held now is held after any plan: then no plan goes below the optimum. Terminating
-/// pods go by themselves, and a template may ask for less than the pod that was made of an older one.
-fn keeps_its_load(problem: &Problem<'_>) -> bool {
-    (0..problem.snapshot.pods.len()).map(PodIdx::new).all(|pod| {
-        let held = problem.cards(pod);
-        held == 0 || !problem.snapshot.pod(pod).terminating && problem.need_of(pod) >= held
-    })
 }
 
 fn int(n: usize) -> i64 {

@@ -12,6 +12,7 @@ pub mod disruption;
 pub mod drain;
 pub mod explain;
 pub mod fate;
+pub mod fit;
 pub mod kept;
 pub mod leaving;
 mod make;

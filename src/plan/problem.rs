@@ -110,6 +110,16 @@ impl Problem<'_> {
         self.snapshot.requests(spec.requests).get(self.resource)
     }
 
+    /// True when the resource that is held now is held after any plan: then no plan goes below the optimum, nor frees
+    /// a card. Terminating pods go by themselves, and a template may ask for less than the pod that was made of an
+    /// older one.
+    pub fn keeps_its_load(&self) -> bool {
+        (0..self.snapshot.pods.len()).map(PodIdx::new).all(|pod| {
+            let held = self.cards(pod);
+            held == 0 || !self.snapshot.pod(pod).terminating && self.need_of(pod) >= held
+        })
+    }
+
     /// A node.
     pub fn node(&self, node: NodeIdx) -> &NodeFacts {
         &self.nodes[node.at()]

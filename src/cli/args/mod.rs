@@ -11,6 +11,7 @@ pub mod completion;
 pub mod debug;
 pub mod dryrun;
 pub mod explain;
+pub mod fit;
 pub mod groups;
 pub mod report;
 pub mod snapshot;
@@ -41,6 +42,7 @@ pub enum Command {
     Report(report::ReportArgs),
     Dryrun(dryrun::DryRunArgs),
     Explain(explain::ExplainArgs),
+    Fit(fit::FitArgs),
     Snapshot(snapshot::SnapshotArgs),
     Completion(completion::CompletionArgs),
     Debug(debug::DebugArgs),

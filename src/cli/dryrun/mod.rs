@@ -6,7 +6,7 @@
 //! May import: cli, api, snapshot, plan
 
 mod frontier;
-mod text;
+pub(super) mod text;
 mod waiting;
 
 use super::args::dryrun::DryRunArgs;

@@ -9,6 +9,7 @@ use crate::api::{
 };
 use crate::cli::args::dryrun::DryRunArgs;
 use crate::cli::args::explain::ExplainArgs;
+use crate::cli::args::fit::FitArgs;
 use crate::cli::args::groups::{
     AlgorithmName, BlockedPdb, BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, RunArgs, ScopeArgs,
 };
@@ -59,10 +60,21 @@ impl PlanOptions {
     }
 
     /// The plan that `explain` speaks about.
-    ///
-    /// # Errors
-    /// None today; the same form as [`Self::dry_run`].
     pub fn explain(args: &ExplainArgs) -> Self {
+        let run = RunArgs::default();
+        let flags = Flags {
+            goal: &args.goal,
+            scope: &args.scope,
+            budget: &args.budget,
+            planner: &args.planner,
+            movability: &args.movability,
+            run: &run,
+        };
+        Self::resolve(&flags, args.now, None)
+    }
+
+    /// The repack that would make room.
+    pub fn fit(args: &FitArgs) -> Self {
         let run = RunArgs::default();
         let flags = Flags {
             goal: &args.goal,

@@ -192,6 +192,20 @@ impl Builder {
         finish::finish(self)
     }
 
+    /// Extended resources that a pod so far asks for and that is not finished, by name.
+    pub fn requested(&self) -> Vec<String> {
+        let names = self.resources.names();
+        let pods = self.pods.iter().filter(|draft| !draft.pod.phase.is_finished());
+        let amounts = pods.flat_map(|draft| self.requests.values()[draft.pod.charged.at()].0.iter());
+        let asked = amounts.filter(|(_, amount)| *amount > 0).map(|&(resource, _)| resource);
+        let mut resources: Vec<_> = asked.collect::<BTreeSet<_>>().into_iter().collect();
+        resources.retain(|resource| is_extended(self.symbols.text(names[resource.at()])));
+        let mut texts: Vec<String> =
+            resources.into_iter().map(|r| self.symbols.text(names[r.at()]).to_owned()).collect();
+        texts.sort_unstable();
+        texts
+    }
+
     /// Adds a pod that is asked about: it is not bound, whatever node it names; naming one is a rule of the pod
     /// (plugin `NodeName`). It is listed in [`Snapshot::candidates`].
     pub fn candidate(&mut self, view: &PodView<'_>) -> Result<(), InputError> {
