@@ -33,9 +33,7 @@ pub struct Pass {
 pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Pass, CliError> {
     let (run, request) = request(snapshot, options)?;
     let planned = engine::plan(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
-    for warning in &planned.report.warnings {
-        out.warning(format!("{warning}."));
-    }
+    warn(snapshot, &request, &planned.report.warnings, out);
     Ok(Pass { run, request, planned })
 }
 
@@ -43,9 +41,21 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
 ///
 /// # Errors
 /// Like [`plan`].
-pub fn frontier(snapshot: &Snapshot, options: &PlanOptions) -> Result<Frontier, CliError> {
+pub fn frontier(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Frontier, CliError> {
     let (_, request) = request(snapshot, options)?;
-    engine::frontier(snapshot, &request).map_err(|fault| refused(snapshot, &fault))
+    let found = engine::frontier(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
+    warn(snapshot, &request, &found.warnings, out);
+    Ok(found)
+}
+
+/// Says what the planner noticed, and which cap caps nothing: a slip in its name would lift the limit silently.
+fn warn(snapshot: &Snapshot, request: &Request, noticed: &[String], out: &mut Out) {
+    for warning in noticed {
+        out.warning(format!("{warning}."));
+    }
+    for name in request.budget.resources.keys().filter(|name| snapshot.resource_named(name).is_none()) {
+        out.warning(format!("maxPerRun.resources lists {name}, and there is no such resource."));
+    }
 }
 
 /// Whether the pods that are asked about fit, and the resource that they ask for.

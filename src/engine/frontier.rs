@@ -17,6 +17,8 @@ pub struct Frontier {
     pub most: i64,
     /// By number of freed nodes, at least one.
     pub points: Vec<Point>,
+    /// What to know about the plan of the most nodes; sentences without a full stop.
+    pub warnings: Vec<String>,
 }
 
 /// One plan.
@@ -64,7 +66,12 @@ pub fn frontier(snapshot: &Snapshot, request: &Request) -> Result<Frontier, Faul
         });
     }
     points.retain(|point| point.freed > 0);
-    Ok(Frontier { resource: whole.plan.resource, most: whole.report.upper_bound, points })
+    Ok(Frontier {
+        resource: whole.plan.resource,
+        most: whole.report.upper_bound,
+        points,
+        warnings: whole.report.warnings,
+    })
 }
 
 fn levels(most: usize) -> Vec<usize> {

@@ -41,6 +41,11 @@ pub struct DryRunArgs {
     #[command(flatten)]
     pub planner: PlannerArgs,
     /// List freed nodes against disruption instead of one plan; --free N then picks a point
+    ///
+    /// COST is 1.0 for each PodGroup that is touched, 0.8 for each that falls below its minimum (BREACHED), 0.6 for
+    /// each card that stops working (DAMAGED: those that move, and all of a PodGroup below its minimum), 0.3 for each
+    /// card and 0.1 for each pod that moves; `spec.planner.weights` of a run file changes that. No plan for as many
+    /// nodes costs less than AT LEAST.
     #[arg(long, help_heading = "Planner")]
     pub frontier: bool,
     #[command(flatten)]

@@ -65,8 +65,14 @@ impl ExplainArgs {
             CliError::usage(why)
                 .hint("kubectl repack explain node NAME")
                 .hint("kubectl repack explain pod NAMESPACE/NAME")
+                .hint("kubectl repack explain podgroup NAMESPACE/NAME")
         };
         let (kind, name) = match self.target.as_slice() {
+            [one, other] if one.contains('/') => {
+                return Err(wrong(format!(
+                    "only one object can be explained at a time, not {one} and {other}"
+                )));
+            }
             [kind, name] => (kind.as_str(), name.as_str()),
             [both] => both
                 .split_once('/')
@@ -122,6 +128,7 @@ mod tests {
         insta::assert_snapshot!(fault(&["npu-01"]), @r#""npu-01" does not say what to explain"#);
         insta::assert_snapshot!(fault(&["pod", "b"]), @r#"a pod is named NAMESPACE/NAME, not "b""#);
         insta::assert_snapshot!(fault(&["queue", "a"]), @r#""queue" can not be explained, only node, pod and podgroup"#);
+        insta::assert_snapshot!(fault(&["node/a", "node/b"]), @"only one object can be explained at a time, not node/a and node/b");
         insta::assert_snapshot!(fault(&["node", "a/b"]), @r#""a/b" is not the name of a node"#);
     }
 }

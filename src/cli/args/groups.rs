@@ -13,7 +13,7 @@ use crate::api::LabelSelector;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Cluster state")]
 pub struct SourceArgs {
-    /// Plan on this file or folder instead of a cluster; `-` is standard input
+    /// Read the state of the cluster from this file or folder; `-` is standard input
     ///
     /// Takes what `kubectl get nodes,pods,… -A -o json` (or yaml) prints, several documents or files, folders of
     /// them, gzip, and files of `kubectl repack snapshot`. Can be repeated.
@@ -29,7 +29,7 @@ pub struct GoalArgs {
     #[arg(long, short, value_name = "RESOURCE", value_parser = value::resource)]
     pub resource: Option<String>,
     /// Accept only plans that lower the fragmentation rate by this many percentage points
-    #[arg(long, value_name = "PERCENT", value_parser = value::percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = value::percent, allow_negative_numbers = true)]
     pub min_improvement: Option<i64>,
 }
 
@@ -62,13 +62,13 @@ pub struct ScopeArgs {
 #[command(next_help_heading = "Budget")]
 pub struct BudgetArgs {
     /// Touch at most this many PodGroups
-    #[arg(long, value_name = "N", value_parser = value::count)]
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     pub max_podgroups: Option<i64>,
     /// Move at most this many cards
-    #[arg(long, value_name = "N", value_parser = value::count)]
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
     pub max_cards: Option<i64>,
     /// Stop after freeing this many nodes
-    #[arg(long, value_name = "N", value_parser = value::positive)]
+    #[arg(long, value_name = "N", value_parser = value::positive, allow_negative_numbers = true)]
     pub free: Option<i64>,
 }
 
@@ -77,10 +77,10 @@ pub struct BudgetArgs {
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
     /// Time evicted pods have to end, instead of their own; seconds or 90s, 30m, 2h
-    #[arg(long, value_name = "TIME", value_parser = value::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, allow_negative_numbers = true)]
     pub grace_period: Option<i64>,
     /// Delete the run this long after it finished; seconds or 90s, 30m, 2h
-    #[arg(long, value_name = "TIME", value_parser = value::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, allow_negative_numbers = true)]
     pub ttl: Option<i64>,
 }
 
@@ -88,7 +88,7 @@ pub struct RunArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Planner")]
 pub struct PlannerArgs {
-    /// Planning algorithm
+    /// Planning algorithm [default: search]
     #[arg(long, value_enum, value_name = "NAME")]
     pub algorithm: Option<AlgorithmName>,
 }
@@ -96,7 +96,7 @@ pub struct PlannerArgs {
 /// Planning algorithms that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AlgorithmName {
-    /// Close to the proven optimum, with a bound that shows how close (the default)
+    /// Close to the proven optimum, with a bound that shows how close
     Search,
     /// Node by node, the least disruptive first
     Drain,
@@ -131,10 +131,10 @@ pub struct MovabilityArgs {
     #[arg(long)]
     pub allow_may_terminate: bool,
     /// Leave pods younger than this alone; seconds or 90s, 30m, 2h
-    #[arg(long, value_name = "TIME", value_parser = value::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, allow_negative_numbers = true)]
     pub min_pod_age: Option<i64>,
     /// Leave pods alone that a run moved less than this ago [default: 24h]
-    #[arg(long, value_name = "TIME", value_parser = value::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, allow_negative_numbers = true)]
     pub pod_cooldown: Option<i64>,
     /// Move only pods marked preemptable
     #[arg(long)]

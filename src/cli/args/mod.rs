@@ -59,7 +59,7 @@ pub struct CommonArgs {
     /// Say only warnings and errors beside the result
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say also what was read and how long it took
+    /// Say also what was read
     #[arg(long, short, global = true, action = ArgAction::SetTrue)]
     pub verbose: bool,
 }

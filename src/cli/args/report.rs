@@ -10,7 +10,7 @@ use super::value;
 /// Show how fragmented each extended resource is
 ///
 /// Nodes, occupied nodes, the fewest that could hold the load, free cards by hole size, and the largest job
-/// that fits now.
+/// that fits now: how many pods of how many cards, with as many cards a pod as fit anywhere.
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   # Every extended resource of a saved cluster

@@ -12,8 +12,8 @@ use clap::{ArgAction, Args};
 /// the end and in the file.
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
-  # From what kubectl printed
-  kubectl get nodes,pods,podgroups,pdb -A -o json | kubectl repack snapshot - -o cluster.json.gz
+  # From what kubectl printed, with only what planning reads
+  kubectl repack snapshot cluster.json -o cluster.json.gz
 
   # Without any name that says whose cluster it is
   kubectl repack snapshot cluster.json --anonymize -o bug-report.json.gz")]

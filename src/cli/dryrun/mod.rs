@@ -19,12 +19,17 @@ use crate::plan::status::dry_run_status;
 
 /// Prints the plan.
 pub fn run(args: &DryRunArgs, out: &mut Out) -> Result<(), CliError> {
+    if args.filename.as_deref().is_some_and(source::is_stdin)
+        && args.source.snapshot.iter().any(|p| source::is_stdin(p))
+    {
+        return Err(CliError::usage("standard input can be read only once"));
+    }
     let file = args.filename.as_deref().map(input::read_run).transpose()?;
     let options = PlanOptions::dry_run(args, file);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let snapshot = source::load(&args.source, out)?;
     if args.frontier {
-        let found = planning::frontier(&snapshot, &options)?;
+        let found = planning::frontier(&snapshot, &options, out)?;
         out.data(&frontier::text(&snapshot, &found, &view)?);
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::plan::kept::Kept;
 use crate::plan::reason::Reason;
 use crate::plan::status::{reserved, waiting_name};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx};
+use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx};
 
 /// How the message of a pod begins that may not move; the text puts the code into it.
 pub const MAY_NOT_MOVE: &str = "may not move: ";
@@ -24,6 +24,9 @@ pub struct Explanation {
     /// The node, when one was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeAnswer>,
+    /// The PodGroup, when one was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod_group: Option<GroupAnswer>,
     /// Pods.
     pub pods: Vec<PodAnswer>,
     /// Rooms that are kept on nodes which refuse one of the pods.
@@ -49,6 +52,20 @@ pub struct NodeAnswer {
     pub reason: String,
     /// The reason in a clause.
     pub message: String,
+}
+
+/// How many pods of a PodGroup would move, and how many it wants.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupAnswer {
+    /// `namespace/name`.
+    pub name: String,
+    /// Its pods, those that wait included.
+    pub pod_count: usize,
+    /// `minMember`.
+    pub min_member: i64,
+    /// Pods that the plan moves.
+    pub moving: usize,
 }
 
 /// What keeps a pod or lets it go.
@@ -105,19 +122,33 @@ pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -
         reason: kept.map(|k| k.code().to_owned()).unwrap_or_default(),
         message: kept.map(|k| k.sentence(snapshot)).unwrap_or_default(),
     };
-    explanation(snapshot, explainer, Some(answer), &found.pods)
+    explanation(snapshot, explainer, Some(answer), None, &found.pods)
 }
 
 /// Explains pods.
 pub fn pods(snapshot: &Snapshot, explainer: &mut Explainer<'_>, pods: &[PodIdx]) -> Explanation {
     let found: Vec<PodExplanation> = pods.iter().map(|&pod| explainer.pod(pod)).collect();
-    explanation(snapshot, explainer, None, &found)
+    explanation(snapshot, explainer, None, None, &found)
+}
+
+/// Explains a PodGroup and all its pods.
+pub fn group(snapshot: &Snapshot, explainer: &mut Explainer<'_>, group: GroupIdx) -> Explanation {
+    let members = &snapshot.groups[group.at()].pods;
+    let found: Vec<PodExplanation> = members.iter().map(|&pod| explainer.pod(pod)).collect();
+    let answer = GroupAnswer {
+        name: snapshot.group_key(group),
+        pod_count: members.len(),
+        min_member: snapshot.groups[group.at()].min_member,
+        moving: found.iter().filter(|pod| matches!(pod.answer, Answer::Moves(_))).count(),
+    };
+    explanation(snapshot, explainer, None, Some(answer), &found)
 }
 
 fn explanation(
     snapshot: &Snapshot,
     explainer: &Explainer<'_>,
     node: Option<NodeAnswer>,
+    pod_group: Option<GroupAnswer>,
     found: &[PodExplanation],
 ) -> Explanation {
     let pods: Vec<PodAnswer> = found.iter().map(|p| pod_answer(snapshot, explainer, p)).collect();
@@ -125,7 +156,7 @@ fn explanation(
         pods.iter().any(|pod| pod.refusals.iter().any(|refusal| refusal.nodes.contains(&room.node)))
     };
     let rooms = reserved(snapshot, &explainer.planned().plan).into_iter().filter(refused).collect();
-    Explanation { api_version: API_VERSION, kind: "Explanation", node, pods, rooms }
+    Explanation { api_version: API_VERSION, kind: "Explanation", node, pod_group, pods, rooms }
 }
 
 /// What lifts a reason for all its pods: a flag that replaces a list names what is enabled already, too.

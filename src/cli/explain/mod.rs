@@ -31,8 +31,7 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
             document::pods(&snapshot, &mut explainer, &[find_pod(&snapshot, &namespace, &name)?])
         }
         Target::PodGroup { namespace, name } => {
-            let group = find_group(&snapshot, &namespace, &name)?;
-            document::pods(&snapshot, &mut explainer, &snapshot.groups[group.at()].pods)
+            document::group(&snapshot, &mut explainer, find_group(&snapshot, &namespace, &name)?)
         }
     };
     let written = match view.format {

@@ -34,6 +34,14 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
             let _ = write!(text, "\n{}", picture.draw(drawing, &mut Letters::default()));
         }
     }
+    if let Some(group) = &found.pod_group {
+        let plural = if group.pod_count == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "podgroup {}: {} pod{plural}, minimum {}, {} would move",
+            group.name, group.pod_count, group.min_member, group.moving
+        );
+    }
     for pod in &found.pods {
         if !text.is_empty() {
             text.push('\n');

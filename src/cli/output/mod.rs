@@ -35,7 +35,7 @@ pub enum Verbosity {
     /// Also status and hints.
     #[default]
     Normal,
-    /// Also what was read, how long it took and what it cost.
+    /// Also what was read.
     Verbose,
 }
 
@@ -98,7 +98,7 @@ impl Out {
         }
     }
 
-    /// What was read and how long it took; only with `--verbose`.
+    /// What was read; only with `--verbose`.
     pub fn detail(&mut self, sentence: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
             self.say(&format!("{}\n", printable(&sentence.to_string())));

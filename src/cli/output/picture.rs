@@ -248,7 +248,7 @@ impl Picture {
             let nodes: u64 = left_out.iter().map(|(_, alike)| alike + 1).sum();
             let _ = writeln!(text, "{dots} and {nodes} more (-o wide)");
         }
-        text.push_str(&self.last_line(&full, drawing.wide));
+        text.push_str(&self.last_line(&full, drawing.wide, letters));
         if drawing.wide && !letters.order.is_empty() {
             text.push('\n');
             text.push_str(&letters.legend().render(drawing.headers));
@@ -314,7 +314,7 @@ impl Picture {
         table.render(headers)
     }
 
-    fn last_line(&self, full: &[&Row], wide: bool) -> String {
+    fn last_line(&self, full: &[&Row], wide: bool, letters: &Letters) -> String {
         let cordoned = full.iter().filter(|row| row.cordoned).count();
         let mut line = String::new();
         if !wide {
@@ -326,8 +326,15 @@ impl Picture {
         }
         let legend = if wide { "below" } else { "with -o wide" };
         let hidden = self.hidden;
-        let _ =
-            writeln!(line, "{hidden} hidden    letters = pod groups (legend {legend})    # = cannot move");
+        let further = if letters.known.values().any(|&letter| letter == FURTHER_GROUP) {
+            format!("    {FURTHER_GROUP} = any further pod group")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            line,
+            "{hidden} hidden    letters = pod groups (legend {legend}){further}    # = cannot move"
+        );
         line
     }
 }
