@@ -127,9 +127,12 @@ impl Load {
         let mut load =
             Self { resource, nodes: allocatable.enumerate().map(empty).collect(), pods: Vec::new() };
         let replaced: FxHashSet<PodIdx> = moves.iter().map(|m| m.pod).collect();
-        for (at, standing) in snapshot.pods_on.iter().enumerate() {
-            for &pod in standing.iter().filter(|pod| !replaced.contains(pod)) {
-                load.add(NodeIdx::new(at), snapshot.charged(pod, resource), snapshot.pod(pod).terminating);
+        // Pod by pod, not node by node: memory is read in order.
+        for (at, pod) in snapshot.pods.iter().enumerate() {
+            if let (Some(node), true) = (pod.node, pod.stands())
+                && (replaced.is_empty() || !replaced.contains(&PodIdx::new(at)))
+            {
+                load.add(node, snapshot.requests(pod.charged).get(resource), pod.terminating);
             }
         }
         for relocation in moves {

@@ -4,8 +4,6 @@
 //!
 //! May import: snapshot, fragmentation, api
 
-use std::collections::BTreeMap;
-
 use super::document::{
     Amount, Cards, FitReport, FragmentationReport, Holder, HoleReport, KIND, NodeCount, NodeReport, PodCount,
     PoolReport, ResourceReport, Special, Summary, Unmovable,
@@ -190,6 +188,7 @@ fn node_reports<'s>(
 ) -> Vec<NodeReport<'s>> {
     let mut nodes: Vec<&NodeLoad> = load.providing().chain(load.not_providing()).collect();
     nodes.sort_unstable_by_key(|node| node.node);
+    let columns = Columns::new(snapshot, load.resource, refused);
     let report = |node: &NodeLoad| NodeReport {
         name: snapshot.node_name(node.node),
         pool: group_by.map(|label| pools::of_node(snapshot, label, node.node)),
@@ -197,7 +196,7 @@ fn node_reports<'s>(
         used: node.used,
         free: node.free(),
         states: states(Closed::of(snapshot, node.node), node),
-        holders: holders(snapshot, load.resource, &snapshot.pods_on[node.node.at()], refused),
+        holders: columns.holders(&snapshot.pods_on[node.node.at()]),
     };
     nodes.into_iter().map(report).collect()
 }
@@ -213,32 +212,54 @@ fn states(closed: Closed, node: &NodeLoad) -> Vec<&'static str> {
     all.into_iter().filter(|&(_, applies)| applies).map(|(state, _)| state).collect()
 }
 
-fn holders<'s>(
+/// What is asked of every pod, close together: nodes hold pods of all namespaces, so that each look at a pod itself is
+/// a look somewhere else in memory.
+struct Columns<'s, 'a> {
     snapshot: &'s Snapshot,
-    resource: ResourceIdx,
-    standing: &[PodIdx],
-    refused: &[Option<&'static str>],
-) -> Vec<Holder<'s>> {
-    type Key = (NamespaceIdx, Option<GroupIdx>, Option<PodIdx>, Option<&'static str>);
-    let mut holders: BTreeMap<Key, Amount> = BTreeMap::new();
-    for &pod in standing {
-        let cards = snapshot.charged(pod, resource);
-        if cards > 0 {
-            let Some(model) = snapshot.pods.get(pod.at()) else { continue };
-            let alone = model.group.is_none().then_some(pod);
-            let refused = refused.get(pod.at()).copied().flatten();
-            let amount = holders.entry((model.namespace, model.group, alone, refused)).or_default();
-            amount.pods += 1;
-            amount.cards = amount.cards.saturating_add(cards);
-        }
+    /// Cards, namespace and group, by pod.
+    pods: Vec<(i64, NamespaceIdx, Option<GroupIdx>)>,
+    /// By group.
+    names: Vec<&'s str>,
+    refused: &'a [Option<&'static str>],
+}
+
+impl<'s, 'a> Columns<'s, 'a> {
+    fn new(snapshot: &'s Snapshot, resource: ResourceIdx, refused: &'a [Option<&'static str>]) -> Self {
+        let pods = snapshot.pods.iter();
+        let pods = pods
+            .map(|pod| (snapshot.requests(pod.charged).get(resource), pod.namespace, pod.group))
+            .collect();
+        let names = snapshot.groups.iter().map(|group| snapshot.text(group.name)).collect();
+        Self { snapshot, pods, names, refused }
     }
-    let holder = |((namespace, group, pod, refused), amount): (Key, Amount)| Holder {
-        namespace: snapshot.namespace_name(namespace),
-        pod_group: group.map(|group: GroupIdx| snapshot.text(snapshot.groups[group.at()].name)),
-        pod: pod.map(|pod| snapshot.pod_name(pod)),
-        pods: amount.pods,
-        cards: amount.cards,
-        refused,
-    };
-    holders.into_iter().map(holder).collect()
+
+    /// Groups, and pods without one, by namespace and name; apart where some may move and some not.
+    fn holders(&self, standing: &[PodIdx]) -> Vec<Holder<'s>> {
+        type Key = (Option<GroupIdx>, Option<PodIdx>, Option<&'static str>);
+        let mut held: Vec<(Key, PodIdx, i64)> = Vec::with_capacity(standing.len());
+        for &pod in standing {
+            let (cards, _, group) = self.pods[pod.at()];
+            if cards > 0 {
+                let refused = self.refused.get(pod.at()).copied().flatten();
+                held.push(((group, group.is_none().then_some(pod), refused), pod, cards));
+            }
+        }
+        let snapshot = self.snapshot;
+        let namespace = |pod: PodIdx| self.pods[pod.at()].1;
+        if held.len() > 1 {
+            held.sort_by_cached_key(|&(key, pod, _)| (namespace(pod), key));
+        }
+        let holder = |same: &[(Key, PodIdx, i64)]| {
+            let ((group, alone, refused), first, _) = same[0];
+            Holder {
+                namespace: snapshot.namespace_name(namespace(first)),
+                pod_group: group.map(|group| self.names[group.at()]),
+                pod: alone.map(|pod| snapshot.pod_name(pod)),
+                pods: u64::try_from(same.len()).unwrap_or(u64::MAX),
+                cards: same.iter().fold(0, |sum: i64, &(_, _, cards)| sum.saturating_add(cards)),
+                refused,
+            }
+        };
+        held.chunk_by(|a, b| a.0 == b.0).map(holder).collect()
+    }
 }

@@ -52,6 +52,7 @@ fn setup<'s>(
     let mut problem = Problem {
         snapshot,
         resource,
+        held: snapshot.pods.iter().map(|pod| snapshot.requests(pod.charged).get(resource)).collect(),
         facts: Facts::of(snapshot, resource, request)?,
         nodes: Vec::with_capacity(snapshot.nodes.len()),
         replacement: pods.map(|p| Incoming::replacement(snapshot, p)).collect(),
