@@ -52,7 +52,7 @@ struct Seat {
 
 /// Prints the answer; the exit code says whether it fits, now or after a repack.
 pub fn run(args: &FitArgs, out: &mut Out) -> Result<Exit, CliError> {
-    let options = PlanOptions::fit(args);
+    let options = PlanOptions::of(&args.plan);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let mut resource = options.resource().map(str::to_owned);
     let snapshot = source::load_with(&args.source, out, |builder| {

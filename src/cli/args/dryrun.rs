@@ -6,10 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::groups::{
-    BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, RunArgs, ScopeArgs, SourceArgs, ViewArgs,
-};
-use super::value;
+use super::groups::{PlanArgs, RunArgs, SourceArgs, ViewArgs};
 
 /// Show which pods would move and which nodes that frees, without moving anything
 #[derive(Args, Clone, Debug, Default)]
@@ -29,17 +26,8 @@ pub struct DryRunArgs {
     /// Take goal, scope and budget from this RepackRun file; `-` is standard input. Flags given beside it win
     #[arg(long, short = 'f', value_name = "FILE")]
     pub filename: Option<PathBuf>,
-    /// Time at which the plan is made, for ages and for the times in the output
-    #[arg(long, value_name = "TIME", value_parser = value::time)]
-    pub now: Option<jiff::Timestamp>,
     #[command(flatten)]
-    pub goal: GoalArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
-    #[command(flatten)]
-    pub budget: BudgetArgs,
-    #[command(flatten)]
-    pub planner: PlannerArgs,
+    pub plan: PlanArgs,
     /// List freed nodes against disruption instead of one plan; --free N then picks a point
     ///
     /// COST is 1.0 for each PodGroup that is touched, 0.8 for each that falls below its minimum (BREACHED), 0.6 for
@@ -48,8 +36,6 @@ pub struct DryRunArgs {
     /// nodes costs less than AT LEAST.
     #[arg(long, help_heading = "Planner")]
     pub frontier: bool,
-    #[command(flatten)]
-    pub movability: MovabilityArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]

@@ -4,8 +4,7 @@
 
 use clap::Args;
 
-use super::groups::{BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, ScopeArgs, SourceArgs, ViewArgs};
-use super::value;
+use super::groups::{PlanArgs, SourceArgs, ViewArgs};
 use crate::cli::error::CliError;
 
 /// Say why a node is not freed or a pod can not move, and what would change that
@@ -26,19 +25,8 @@ pub struct ExplainArgs {
     pub target: Vec<String>,
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Time at which the plan is made, for ages
-    #[arg(long, value_name = "TIME", value_parser = value::time)]
-    pub now: Option<jiff::Timestamp>,
     #[command(flatten)]
-    pub goal: GoalArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
-    #[command(flatten)]
-    pub budget: BudgetArgs,
-    #[command(flatten)]
-    pub planner: PlannerArgs,
-    #[command(flatten)]
-    pub movability: MovabilityArgs,
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub view: ViewArgs,
 }

@@ -4,7 +4,7 @@
 
 use clap::Args;
 
-use super::groups::{BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, ScopeArgs, SourceArgs, ViewArgs};
+use super::groups::{PlanArgs, SourceArgs, ViewArgs};
 use super::value;
 use crate::api::LabelSelector;
 
@@ -43,19 +43,8 @@ pub struct FitArgs {
     pub scheduler: Option<String>,
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Time at which the plan is made, for ages
-    #[arg(long, value_name = "TIME", value_parser = value::time)]
-    pub now: Option<jiff::Timestamp>,
     #[command(flatten)]
-    pub goal: GoalArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
-    #[command(flatten)]
-    pub budget: BudgetArgs,
-    #[command(flatten)]
-    pub planner: PlannerArgs,
-    #[command(flatten)]
-    pub movability: MovabilityArgs,
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub view: ViewArgs,
 }

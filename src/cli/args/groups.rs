@@ -84,6 +84,24 @@ pub struct RunArgs {
     pub ttl: Option<i64>,
 }
 
+/// Everything that a plan depends on beside the cluster.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlanArgs {
+    /// Time at which the plan is made, for ages and for the times in the output
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub now: Option<jiff::Timestamp>,
+    #[command(flatten)]
+    pub goal: GoalArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub planner: PlannerArgs,
+    #[command(flatten)]
+    pub movability: MovabilityArgs,
+}
+
 /// How the plan is found.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Planner")]

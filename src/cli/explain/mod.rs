@@ -19,7 +19,7 @@ use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx};
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
     let target = args.target()?;
-    let options = PlanOptions::explain(args);
+    let options = PlanOptions::of(&args.plan);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let snapshot = source::load(&args.source, out)?;
     let pass = planning::plan(&snapshot, &options, out)?;

@@ -8,10 +8,8 @@ use crate::api::{
     Planner, RepackRun, RepackRunSpec, Scope, ScopeRule,
 };
 use crate::cli::args::dryrun::DryRunArgs;
-use crate::cli::args::explain::ExplainArgs;
-use crate::cli::args::fit::FitArgs;
 use crate::cli::args::groups::{
-    AlgorithmName, BlockedPdb, BudgetArgs, GoalArgs, MovabilityArgs, PlannerArgs, RunArgs, ScopeArgs,
+    AlgorithmName, BlockedPdb, BudgetArgs, PlanArgs, PlannerArgs, RunArgs, ScopeArgs,
 };
 use crate::cli::error::CliError;
 use crate::plan::request::{Movability, Request};
@@ -32,91 +30,47 @@ pub struct PlanOptions {
     pub now: Option<jiff::Timestamp>,
 }
 
-struct Flags<'a> {
-    goal: &'a GoalArgs,
-    scope: &'a ScopeArgs,
-    budget: &'a BudgetArgs,
-    planner: &'a PlannerArgs,
-    movability: &'a MovabilityArgs,
-    run: &'a RunArgs,
-}
-
 impl PlanOptions {
     /// A dry run, on top of the run that `--filename` named. A flag replaces the field of the file that it stands
     /// for and nothing else. The mode becomes `DryRun` whatever the file says.
-    ///
-    /// # Errors
-    /// A failure when the file asks for something this version can not do.
     pub fn dry_run(args: &DryRunArgs, file: Option<RepackRun>) -> Self {
-        let flags = Flags {
-            goal: &args.goal,
-            scope: &args.scope,
-            budget: &args.budget,
-            planner: &args.planner,
-            movability: &args.movability,
-            run: &args.run,
-        };
-        Self::resolve(&flags, args.now, file)
+        Self::resolve(&args.plan, &args.run, file)
     }
 
-    /// The plan that `explain` speaks about.
-    pub fn explain(args: &ExplainArgs) -> Self {
-        let run = RunArgs::default();
-        let flags = Flags {
-            goal: &args.goal,
-            scope: &args.scope,
-            budget: &args.budget,
-            planner: &args.planner,
-            movability: &args.movability,
-            run: &run,
-        };
-        Self::resolve(&flags, args.now, None)
+    /// A plan that is not printed as a run: the one that `explain` speaks about, or that makes room for `fit`.
+    pub fn of(args: &PlanArgs) -> Self {
+        Self::resolve(args, &RunArgs::default(), None)
     }
 
-    /// The repack that would make room.
-    pub fn fit(args: &FitArgs) -> Self {
-        let run = RunArgs::default();
-        let flags = Flags {
-            goal: &args.goal,
-            scope: &args.scope,
-            budget: &args.budget,
-            planner: &args.planner,
-            movability: &args.movability,
-            run: &run,
-        };
-        Self::resolve(&flags, args.now, None)
-    }
-
-    fn resolve(flags: &Flags<'_>, now: Option<jiff::Timestamp>, file: Option<RepackRun>) -> Self {
+    fn resolve(plan: &PlanArgs, flags: &RunArgs, file: Option<RepackRun>) -> Self {
         let mut run = file.unwrap_or_else(|| RepackRun::new(RepackRunSpec::default()));
         run.spec.mode = Mode::DryRun;
-        apply_scope(&mut run.spec, flags.scope);
-        apply_budget(&mut run.spec, flags.budget);
-        apply_planner(&mut run.spec, flags.planner);
-        if let Some(blocked) = flags.movability.on_blocked_pdb {
+        apply_scope(&mut run.spec, &plan.scope);
+        apply_budget(&mut run.spec, &plan.budget);
+        apply_planner(&mut run.spec, &plan.planner);
+        if let Some(blocked) = plan.movability.on_blocked_pdb {
             run.spec.execution.get_or_insert_with(Execution::default).on_blocked_pdb = Some(match blocked {
                 BlockedPdb::Fail => OnBlockedPdb::Fail,
                 BlockedPdb::Wait => OnBlockedPdb::Wait,
             });
         }
-        if flags.run.grace_period.is_some() {
-            run.spec.eviction.get_or_insert_with(Eviction::default).grace_period_seconds =
-                flags.run.grace_period;
+        if flags.grace_period.is_some() {
+            run.spec.eviction.get_or_insert_with(Eviction::default).grace_period_seconds = flags.grace_period;
         }
-        if flags.run.ttl.is_some() {
-            run.spec.ttl_seconds_after_finished = flags.run.ttl;
+        if flags.ttl.is_some() {
+            run.spec.ttl_seconds_after_finished = flags.ttl;
         }
         let goal = run.spec.goals.first();
         Self {
-            resource: flags.goal.resource.clone().or_else(|| goal.map(|goal| goal.resource.clone())),
-            min_improvement: flags
+            resource: plan.goal.resource.clone().or_else(|| goal.map(|goal| goal.resource.clone())),
+            min_improvement: plan
                 .goal
                 .min_improvement
                 .or_else(|| goal.map(|goal| goal.min_frag_improvement_percent)),
-            max_cards: flags.budget.max_cards,
+            max_cards: plan.budget.max_cards,
             run,
-            movability: movability(flags.movability),
-            now,
+            movability: movability(&plan.movability),
+            now: plan.now,
         }
     }
 
