@@ -59,7 +59,7 @@ pub fn run(args: &FitArgs, out: &mut Out) -> Result<Exit, CliError> {
         let name = resource.get_or_insert(only_requested(builder)?);
         add_replicas(args, name, builder)
     })?;
-    let (found, request) = planning::fit(&snapshot, &options, resource.as_deref().unwrap_or_default())?;
+    let (found, request) = planning::fit(&snapshot, &options, resource.as_deref().unwrap_or_default(), out)?;
     let exit = match found {
         Fit::Now(_) | Fit::After { .. } => Exit::Done,
         Fit::Never { .. } | Fit::NotFound { .. } => Exit::NotAchieved,
@@ -185,7 +185,7 @@ fn text(
             format!("{first}\n{again}\n{table}\n{plan}")
         }
         Fit::Never { most } => format!(
-            "Does not fit, and no repack helps: {job}. However nodes are emptied within scope and budget, at most {most} find room.\n"
+            "Does not fit, and no repack helps: {job}. However nodes are emptied within scope and budget, at most {most} can find room.\n"
         ),
         Fit::NotFound { seated, most } => format!(
             "Does not fit, and no repack was found: {job}. After the largest one {seated} find room; the bound leaves up to {most} open.\n"

@@ -10,6 +10,7 @@ use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
 use crate::engine::{self, Fault, Fit, Frontier};
 use crate::fragmentation::resources_in_use;
+use crate::plan::fit::noticed;
 use crate::plan::kept::Kept;
 use crate::plan::{Planned, Request};
 use crate::snapshot::Snapshot;
@@ -62,9 +63,16 @@ fn warn(snapshot: &Snapshot, request: &Request, noticed: &[String], out: &mut Ou
 ///
 /// # Errors
 /// Like [`plan`].
-pub fn fit(snapshot: &Snapshot, options: &PlanOptions, resource: &str) -> Result<(Fit, String), CliError> {
+pub fn fit(
+    snapshot: &Snapshot,
+    options: &PlanOptions,
+    resource: &str,
+    out: &mut Out,
+) -> Result<(Fit, String), CliError> {
     let (_, request) = options.request_for(resource)?;
     let found = engine::fit(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
+    let noticed = noticed(snapshot, &request).unwrap_or_default();
+    warn(snapshot, &request, &noticed, out);
     Ok((found, request.resource))
 }
 

@@ -58,6 +58,15 @@ pub fn seats(snapshot: &Snapshot, request: &Request, plan: Option<&Plan>) -> Res
     Ok(seats)
 }
 
+/// What to know about the request, as sentences without a full stop: scopes that name nothing, and the like.
+///
+/// # Errors
+/// Like [`seats`].
+pub fn noticed(snapshot: &Snapshot, request: &Request) -> Result<Vec<String>, String> {
+    let (problem, _) = task(snapshot, request)?;
+    Ok(problem.facts.scope.warnings.iter().chain(&problem.facts.movability.warnings).cloned().collect())
+}
+
 /// Candidates of a plan on which an emptied node would seat a replica, by name.
 ///
 /// # Errors

@@ -24,10 +24,10 @@ use crate::api::LabelSelector;
 The exit code is 3 where it does not fit and no repack was found.")]
 pub struct FitArgs {
     /// Pods that have to run at the same time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub replicas: u16,
     /// Cards of each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub cards: u32,
     /// Cpu of each, as in a pod
     #[arg(long, value_name = "QUANTITY")]

@@ -151,6 +151,10 @@ fn run(
     let binding = binding_rows(field, rows, most);
     let possible = |at: usize| allowed(at) && !goal.is_exact() | could_be_one_of(field, at, most);
     let columns = columns(field, rows, &binding, possible, with_groups, goal);
+    if columns.is_empty() && !goal.is_exact() {
+        // Budgets rule every candidate out.
+        return Some(Solved { columns, values: Vec::new(), objective: 0.0, proven: true });
+    }
     if columns.is_empty() || columns.len() > MOST_COLUMNS {
         return None;
     }

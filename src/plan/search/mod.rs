@@ -57,6 +57,8 @@ const BRANCHES: u64 = 400;
 const MOST_CHEAPEST: usize = 300;
 /// Without a limit on groups all of them are coupled, and only small programs are solved.
 const MOST_COUPLED: usize = 200;
+/// The same for a few candidates out of many: few groups can come together.
+const MOST_FEW: usize = 24;
 /// Rounds of prices that follow the choice.
 const PRICINGS: usize = 8;
 /// Rounds in which candidates that broke a rule are left out.
@@ -209,7 +211,8 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
     fn cheapen(&self, best: &mut Solution<'f, 'p, 's>) -> i64 {
         let with_groups = self.field.problem.max_groups.is_some();
         let count = best.choice.count();
-        if count <= MOST_CHEAPEST && (with_groups || self.field.len() <= MOST_COUPLED) {
+        let small = self.field.len() <= MOST_COUPLED || count <= MOST_FEW;
+        if count <= MOST_CHEAPEST && (with_groups || small) {
             let answer = self.solve(Goal::Cheapest(count, best.choice.cost()));
             if let Some(answer) = &answer {
                 self.consider(best, &answer.chosen);
