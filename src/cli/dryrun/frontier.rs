@@ -61,7 +61,7 @@ fn table(snapshot: &Snapshot, frontier: &Frontier, view: &View) -> String {
         let whole = [d.affected_groups, d.breached_groups, d.damaged_cards, d.moved_cards, d.moved_pods];
         let cells = std::iter::once(point.freed.to_string())
             .chain(whole.iter().map(ToString::to_string))
-            .chain([tenths(point.cost), tenths(point.least_cost), gap(point)]);
+            .chain([tenths(point.cost), at_least(point), gap(point)]);
         table.row(cells);
     }
     format!(
@@ -69,6 +69,11 @@ fn table(snapshot: &Snapshot, frontier: &Frontier, view: &View) -> String {
         frontier.most,
         table.render(view.headers)
     )
+}
+
+/// Drain proves nothing about costs.
+fn at_least(point: &Point) -> String {
+    if point.least_cost > 0 { tenths(point.least_cost) } else { "unknown".to_owned() }
 }
 
 /// How far above the least the cost may be, in percent of it, rounded up.
