@@ -42,6 +42,10 @@ const PATIENCE: u64 = 2_000;
 /// What a step costs beside its looks at receivers.
 const STEP: u64 = 40;
 
+fn patience(field: &Field<'_, '_>) -> u64 {
+    PATIENCE + 16 * u64::try_from(field.len()).unwrap_or(0)
+}
+
 /// Empties what can be emptied as well, cheapest first.
 pub(super) fn fill(solution: &mut Solution<'_, '_, '_>, target: usize) {
     while solution.choice.count() < target {
@@ -74,7 +78,11 @@ pub(super) fn grow(
     let start = solution.rooms.probes;
     let mut spent = 0;
     let mut now = 0;
+    let mut last_gain = 0;
     while solution.choice.count() < target && solution.rooms.probes - start + spent < effort {
+        if now - last_gain > patience(field) {
+            break;
+        }
         spent += STEP;
         let before = solution.choice.count();
         let mut again = ruin(field, solution, random);
@@ -91,6 +99,9 @@ pub(super) fn grow(
         if solution.choice.count() < before {
             solution.undo();
         } else {
+            if solution.choice.count() > before {
+                last_gain = now;
+            }
             solution.settle();
         }
         now += 1;
@@ -148,7 +159,7 @@ pub(super) fn improve(
     let mut last_gain = 0;
     while solution.rooms.probes - start + spent < effort {
         now += 1;
-        if now - last_gain > PATIENCE + 16 * u64::try_from(field.len()).unwrap_or(0) {
+        if now - last_gain > patience(field) {
             break;
         }
         if solution.choice.count() >= target && solution.choice.cost() <= least_cost {

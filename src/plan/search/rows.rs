@@ -34,6 +34,9 @@ pub(super) struct Rows {
 const MOST_SIZES: usize = 8;
 /// With at most this many sets of accepted classes their unions by pairs get rows, too.
 const MOST_PAIRED: usize = 10;
+/// Sets of accepted classes that get rows: those that most victims need. Every row is one number per candidate, and
+/// pods that are pinned to nodes one by one would make thousands.
+const MOST_SETS: usize = 32;
 /// The tightest rows are kept.
 const MOST_ROWS: usize = 64;
 /// Largest weight of a row of volumes after scaling: far below what floating point holds exactly.
@@ -136,10 +139,17 @@ impl Offers {
     }
 }
 
-/// Sets of node classes to look at: every set that some demand is accepted by, pairs of them, and all together.
+/// Sets of node classes to look at: every set that many victims are accepted by, pairs of them, and all together.
 fn families(demands: &Demands) -> Vec<FixedBitSet> {
-    let mut sets: Vec<FixedBitSet> = demands.accepted.clone();
-    if sets.len() <= MOST_PAIRED {
+    let mut items = vec![0_usize; demands.accepted.len()];
+    for &demand in demands.of_candidate.iter().flatten() {
+        items[demands.classes[demand as usize].accepted] += 1;
+    }
+    let mut busiest: Vec<usize> = (0..items.len()).collect();
+    busiest.sort_by_key(|&at| (std::cmp::Reverse(items[at]), at));
+    busiest.truncate(MOST_SETS);
+    let mut sets: Vec<FixedBitSet> = busiest.into_iter().map(|at| demands.accepted[at].clone()).collect();
+    if demands.accepted.len() <= MOST_PAIRED {
         for a in 0..demands.accepted.len() {
             for b in 0..a {
                 sets.push(&demands.accepted[a] | &demands.accepted[b]);
