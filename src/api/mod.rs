@@ -29,9 +29,9 @@ pub use run::{
 };
 pub use selector::{LabelSelector, Operator, Requirement, SelectorSyntaxError};
 pub use status::{
-    Disruption, EvictionPhase, EvictionState, MovedPod, Owner, PlacementPhase, PlacementState, Plan,
-    PlanMove, PlanSummary, Relocation, RepackRunStatus, ReservedRoom, ResolvedScope, RunResult, TakenNode,
-    Taker, UnmovableCount,
+    Benefit, BenefitStep, Disruption, EvictionPhase, EvictionState, MovedPod, Owner, PlacementPhase,
+    PlacementState, Plan, PlanMove, PlanSummary, Relocation, RepackRunStatus, ReservedRoom, ResolvedScope,
+    RunResult, TakenNode, Taker, UnmovableCount,
 };
 pub use suggest::nearest;
 pub use validate::FieldError;

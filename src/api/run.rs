@@ -209,7 +209,8 @@ pub struct Planner {
     /// Stop after this many freed nodes, at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_freed_nodes: Option<i64>,
-    /// Each further node has to bring at least this many cards per card damaged, at least 0.
+    /// Each further node has to bring at least this many allocatable cards per card that it damages, at least 0; 0:
+    /// nothing is asked for. The first that brings less ends the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_benefit: Option<i64>,
     /// What each kind of disruption costs.

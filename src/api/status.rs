@@ -136,6 +136,9 @@ pub struct PlanSummary {
     /// What the plan costs.
     #[serde(default)]
     pub disruption: Disruption,
+    /// How far it was worth it to free nodes; absent without a `minBenefit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benefit: Option<Benefit>,
     /// What keeps most pods where they are, most cards first.
     #[serde(default)]
     pub unmovable: Vec<UnmovableCount>,
@@ -165,6 +168,35 @@ pub struct Disruption {
     pub moved_cards: i64,
     /// Pods moved.
     pub moved_pods: i64,
+}
+
+/// How far it was worth it to free nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Benefit {
+    /// Cards asked for per damaged card: `spec.planner.minBenefit`.
+    pub min_benefit: i64,
+    /// Nodes freed when nothing more is worth it.
+    pub freed_node_count: i64,
+    /// Allocatable cards on them.
+    pub freed_cards: i64,
+    /// Cards damaged for that.
+    pub damaged_cards: i64,
+    /// The first step that is not worth it; absent when all are that can be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<BenefitStep>,
+}
+
+/// Freeing more nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BenefitStep {
+    /// How many more.
+    pub freed_node_count: i64,
+    /// Allocatable cards that it would bring.
+    pub freed_cards: i64,
+    /// Cards that it would damage.
+    pub damaged_cards: i64,
 }
 
 /// One reason why pods can not move, with how much it holds.

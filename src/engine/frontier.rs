@@ -3,8 +3,11 @@
 //!
 //! May import: engine, snapshot, plan
 
-use super::{Fault, plan};
-use crate::plan::{Dimensions, Request};
+use super::Fault;
+use super::benefit::stop;
+use super::points::{ALL, Points, Worth};
+use crate::plan::benefit::Benefit;
+use crate::plan::{Dimensions, Planned, Request};
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::ResourceIdx;
 
@@ -17,6 +20,8 @@ pub struct Frontier {
     pub most: i64,
     /// By number of freed nodes, at least one.
     pub points: Vec<Point>,
+    /// Where a least benefit would stop, if one is asked for.
+    pub benefit: Option<Benefit>,
     /// What to know about the plan of the most nodes; sentences without a full stop.
     pub warnings: Vec<String>,
 }
@@ -26,6 +31,8 @@ pub struct Frontier {
 pub struct Point {
     /// Freed nodes.
     pub freed: usize,
+    /// Allocatable cards on them.
+    pub cards: i64,
     /// What it disturbs.
     pub disruption: Dimensions,
     /// The same weighted, in tenths.
@@ -34,44 +41,45 @@ pub struct Point {
     pub least_cost: i64,
 }
 
-/// Up to this many points every number of nodes has one.
-const ALL: usize = 24;
-/// Beyond, these hundredths of the most nodes, and the powers of two below.
+/// Beyond [`ALL`] nodes, these hundredths of the most nodes, and the powers of two below.
 const SHARES: [usize; 8] = [10, 25, 50, 75, 90, 95, 99, 100];
 
 /// Plans for every number of nodes, or a choice of them where there are many. A larger number of nodes that turns out
-/// cheaper stands for the smaller one too: points never get cheaper.
+/// cheaper stands for the smaller one too: points never get cheaper. Those that a least benefit looks at are among them.
 ///
 /// # Errors
 /// See [`Fault`].
 pub fn frontier(snapshot: &Snapshot, request: &Request) -> Result<Frontier, Fault> {
-    let whole = plan(snapshot, request)?;
-    let most = whole.plan.freed.len();
-    let mut points: Vec<Point> = Vec::new();
-    for freed in levels(most) {
-        let planned = if freed == most {
-            whole.clone()
-        } else {
-            let max_freed_nodes = u64::try_from(freed).ok();
-            plan(snapshot, &Request { max_freed_nodes, ..request.clone() })?
-        };
-        let disruption = planned.plan.disruption;
-        let cost = disruption.cost(request.weights.array());
-        points.retain(|point| point.freed < planned.plan.freed.len() && point.cost <= cost);
-        points.push(Point {
-            freed: planned.plan.freed.len(),
-            disruption,
-            cost,
-            least_cost: planned.report.least_cost.min(cost),
-        });
+    let mut plans = Points::new(snapshot, request)?;
+    let benefit = request.least_benefit().map(|least| stop(&mut plans, least)).transpose()?;
+    for freed in levels(plans.most()) {
+        plans.at(freed)?;
     }
-    points.retain(|point| point.freed > 0);
+    let mut points: Vec<Point> = Vec::new();
+    for planned in plans.made() {
+        let point = point(snapshot, request, planned);
+        points.retain(|before| before.freed < point.freed && before.cost <= point.cost);
+        points.push(point);
+    }
+    let whole = plans.at(plans.most())?;
+    let (providing, asked) = (whole.report.before.providing, request.min_improvement_percent);
+    let improves = |freed: usize| freed as i128 * 100 >= i128::from(asked) * i128::from(providing);
+    points.retain(|point| point.freed > 0 && improves(point.freed));
     Ok(Frontier {
         resource: whole.plan.resource,
         most: whole.report.upper_bound,
         points,
-        warnings: whole.report.warnings,
+        benefit,
+        warnings: whole.report.warnings.clone(),
     })
+}
+
+fn point(snapshot: &Snapshot, request: &Request, planned: &Planned) -> Point {
+    let worth = Worth::of(snapshot, planned);
+    let disruption = planned.plan.disruption;
+    let cost = disruption.cost(request.weights.array());
+    let least_cost = planned.report.least_cost.min(cost);
+    Point { freed: worth.freed, cards: worth.cards, disruption, cost, least_cost }
 }
 
 fn levels(most: usize) -> Vec<usize> {

@@ -6,8 +6,10 @@
 //!
 //! May import: api, engine, snapshot, plan, verify
 
+mod benefit;
 mod fit;
 mod frontier;
+mod points;
 
 pub use fit::{Fit, fit};
 pub use frontier::{Frontier, Point, frontier};
@@ -26,11 +28,20 @@ pub enum Fault {
     Refused(Finding),
 }
 
-/// Plans what a request asks for.
+/// Plans what a request asks for. With a least benefit that is the largest plan whose every further node is worth what
+/// it damages; `report.benefit` says how far that goes.
 ///
 /// # Errors
 /// See [`Fault`].
 pub fn plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
+    match request.least_benefit() {
+        Some(least) => benefit::plan(snapshot, request, least),
+        None => checked_plan(snapshot, request),
+    }
+}
+
+/// One plan under scope, budgets and number of nodes, checked.
+fn checked_plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
     checked(snapshot, request, make)
 }
 

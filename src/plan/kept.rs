@@ -5,6 +5,7 @@
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{PodIdx, ResourceIdx};
 
+use super::benefit::Step;
 use super::reason::Reason;
 
 /// Why a node is not emptied.
@@ -85,6 +86,13 @@ pub enum Kept {
     Receives,
     /// The number of nodes asked for was reached before.
     EnoughFreed,
+    /// Freeing more nodes damages too much for what it brings.
+    NotWorthIt {
+        /// The first step that is not worth it.
+        step: Step,
+        /// Cards asked for per damaged card.
+        least: i64,
+    },
     /// As few nodes are occupied as possible, so nothing is emptied.
     NothingToGain,
     /// It could be emptied or receive, but the best plan improves less than was asked for.
@@ -115,6 +123,7 @@ impl Kept {
             Self::BlockedInTurn { .. } => "BlockedInTurn",
             Self::Receives => "Receives",
             Self::EnoughFreed => "EnoughFreed",
+            Self::NotWorthIt { .. } => "NotWorthIt",
             Self::NothingToGain => "NothingToGain",
             Self::TooLittleGained => "TooLittleGained",
             Self::SizeLimit => "SizeLimit",
@@ -180,6 +189,7 @@ impl Kept {
             }
             Self::Receives => "receives pods of this plan".to_owned(),
             Self::EnoughFreed => "enough nodes are freed without it".to_owned(),
+            Self::NotWorthIt { step, least } => format!("freeing more would bring {}", step.clause(*least)),
             Self::NothingToGain => "as few nodes are occupied as possible".to_owned(),
             Self::TooLittleGained => "the best plan improves less than was asked for".to_owned(),
             Self::SizeLimit => "a plan with it would be too large for one object".to_owned(),

@@ -73,6 +73,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         nodes_in_scope: int(problem.facts.scope.node_count),
         upper_bound,
         least_cost,
+        benefit: None,
         kept: kept(&problem, &plan, conclusion, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,

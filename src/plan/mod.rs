@@ -7,6 +7,7 @@
 //!
 //! May import: snapshot, filter, fragmentation, api
 
+pub mod benefit;
 pub mod cascade;
 pub mod disruption;
 pub mod drain;

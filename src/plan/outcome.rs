@@ -7,6 +7,7 @@
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
+use super::benefit::Benefit;
 use super::kept::Kept;
 use super::takers::{Taker, Withheld};
 use super::types::Plan;
@@ -79,6 +80,8 @@ pub struct Report {
     /// No plan that frees as many nodes as this one disturbs less, in the unit of the weights; 0 where nothing is
     /// known.
     pub least_cost: i64,
+    /// How far it was worth it to free nodes, where a least benefit was asked for.
+    pub benefit: Option<Benefit>,
     /// Occupied nodes that stay, by name.
     pub kept: Vec<KeptNode>,
     /// Reasons that pods can not move for, most cards first.

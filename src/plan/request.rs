@@ -30,7 +30,9 @@ pub struct Request {
     pub weights: Weights,
     /// Stop after this many freed nodes (`--free`).
     pub max_freed_nodes: Option<u64>,
-    /// Each further node has to bring this many cards per damaged card.
+    /// Each further node has to bring this many allocatable cards per card that it damages (`--min-benefit`); 0 and
+    /// `None` ask for nothing. Only [`crate::engine::plan`] knows what further nodes are: [`make`](super::make) passes
+    /// over it.
     pub min_benefit: Option<u64>,
     /// Which algorithm.
     pub algorithm: Algorithm,
@@ -244,6 +246,11 @@ impl Request {
         Ok(request)
     }
 
+    /// The cards that each further node has to bring per damaged card, where something is asked for.
+    pub fn least_benefit(&self) -> Option<i64> {
+        self.min_benefit.filter(|&least| least > 0).map(|least| i64::try_from(least).unwrap_or(i64::MAX))
+    }
+
     /// Checks what [`RepackRunSpec::validate`] does not know. Field names are those of this value, as flags spell
     /// them.
     ///
@@ -288,9 +295,6 @@ fn supported(spec: &RepackRunSpec) -> Result<(), Vec<FieldError>> {
     let mut faults = Vec::new();
     if spec.network_topology.is_some() {
         faults.push(FieldError::new("spec.networkTopology", "is not supported yet"));
-    }
-    if spec.planner.as_ref().and_then(|planner| planner.min_benefit).is_some_and(|least| least > 0) {
-        faults.push(FieldError::new("spec.planner.minBenefit", "is not supported yet"));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
@@ -359,13 +363,19 @@ mod tests {
             let request = Request::from_spec(&spec, Some("x.io/npu"), Movability::default());
             request.err().unwrap_or_default().iter().map(ToString::to_string).collect()
         };
-        let benefit = |least: i64| serde_json::json!({"mode": "DryRun", "planner": {"minBenefit": least}});
         assert_eq!(
             faults(serde_json::json!({"mode": "DryRun", "networkTopology": {"hyperNodeTier": 1}})),
             ["spec.networkTopology is not supported yet"]
         );
-        assert_eq!(faults(benefit(1)), ["spec.planner.minBenefit is not supported yet"]);
-        assert!(faults(benefit(0)).is_empty());
+    }
+
+    #[test]
+    fn no_least_benefit_and_one_of_zero_ask_for_nothing() {
+        let asked = |min_benefit| Request { min_benefit, ..Request::default() }.least_benefit();
+        assert_eq!(
+            [None, Some(0), Some(2), Some(u64::MAX)].map(asked),
+            [None, None, Some(2), Some(i64::MAX)]
+        );
     }
 
     #[test]

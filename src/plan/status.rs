@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 
 use crate::api::{
-    Condition, ConditionStatus, ConditionType, Disruption, ExactRate, MovedPod, Owner, Plan as ApiPlan,
-    PlanMove, PlanSummary, Reason, RepackRunStatus, ReservedRoom, ResolvedScope, Taker, UnmovableCount,
+    Benefit as ApiBenefit, BenefitStep, Condition, ConditionStatus, ConditionType, Disruption, ExactRate,
+    MovedPod, Owner, Plan as ApiPlan, PlanMove, PlanSummary, Reason, RepackRunStatus, ReservedRoom,
+    ResolvedScope, Taker, UnmovableCount,
 };
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{GroupIdx, PodIdx};
 
-use super::outcome::{Conclusion, Planned, plan_id};
+use super::benefit::Benefit;
+use super::outcome::{Conclusion, Planned, Report, plan_id};
 use super::takers;
 use super::types::{Move, Plan, Reserved};
 
@@ -51,6 +53,7 @@ pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
                 moved_cards: cost.moved_cards,
                 moved_pods: cost.moved_pods,
             },
+            benefit: report.benefit.as_ref().map(api_benefit),
             unmovable: report
                 .unmovable
                 .iter()
@@ -63,6 +66,21 @@ pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
         waves: count(plan.wave_count()),
         reserved: reserved(snapshot, plan),
         takers: report.takers.iter().map(|taker| api_taker(snapshot, taker)).collect(),
+    }
+}
+
+/// How far it was worth it to free nodes.
+pub fn api_benefit(benefit: &Benefit) -> ApiBenefit {
+    ApiBenefit {
+        min_benefit: benefit.least,
+        freed_node_count: count(benefit.freed),
+        freed_cards: benefit.cards,
+        damaged_cards: benefit.damaged,
+        next_step: benefit.next.map(|step| BenefitStep {
+            freed_node_count: count(step.nodes),
+            freed_cards: step.cards,
+            damaged_cards: step.damaged,
+        }),
     }
 }
 
@@ -223,6 +241,11 @@ fn message(snapshot: &Snapshot, planned: &Planned, plan: &ApiPlan) -> String {
             let what = if report.before.providing == 0 { "provides" } else { "uses" };
             format!("No repack needed for {resource}: nothing {what} it.")
         }
+        Conclusion::Insufficient { best: 0 } if let Some(benefit) = not_worth_it(report) => format!(
+            "No repack recommended for {resource}: no node is worth what freeing it damages, {}; cluster fragmentation \
+             stays at {before}%.",
+            benefit.clause(),
+        ),
         Conclusion::Insufficient { best } => {
             let asked = report.min_improvement_percent;
             let reach = crate::api::one_decimal(best, report.before.providing);
@@ -238,6 +261,11 @@ fn message(snapshot: &Snapshot, planned: &Planned, plan: &ApiPlan) -> String {
             )
         }
     }
+}
+
+/// What was asked for per damaged card, where some node can be freed and is not worth it.
+fn not_worth_it(report: &Report) -> Option<&Benefit> {
+    report.benefit.as_ref().filter(|benefit| benefit.next.is_some())
 }
 
 /// How many nodes a sentence names before it counts the rest.

@@ -1,7 +1,8 @@
-//! Checks of the plan's limits: groups, amounts, freed nodes, improvement. Cascades count.
+//! Checks of the plan's limits: groups, amounts, freed nodes, improvement, benefit. Cascades count.
 //!
 //! May import: snapshot, `plan::types`, `plan::request`
 
+use super::disruption;
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
 use crate::snapshot::model::NodeIdx;
@@ -12,6 +13,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     findings.extend(resources(facts));
     findings.extend(freed_nodes(facts));
     findings.extend(improvement(facts));
+    findings.extend(benefit(facts));
 }
 
 fn about(check: Check, text: String) -> Finding {
@@ -59,5 +61,16 @@ fn improvement(facts: &Facts<'_>) -> Option<Finding> {
     (!enough).then(|| {
         let text = format!("the rate falls by {freed}/{providing}, {least} points are asked for");
         about(Check::TooLittleImprovement, text)
+    })
+}
+
+/// Each node that was added to the plan brought so many allocatable cards per card that it damaged, so all together do.
+fn benefit(facts: &Facts<'_>) -> Option<Finding> {
+    let least = facts.request.min_benefit?;
+    let cards: i128 = facts.freed.iter().map(|&node| i128::from(facts.provides(node))).sum();
+    let damaged = disruption::count(facts).damaged_cards;
+    (cards < i128::from(least) * i128::from(damaged)).then(|| {
+        let text = format!("freed nodes of {cards} cards damage {damaged}, {least} for each are asked for");
+        about(Check::TooLittleBenefit, text)
     })
 }

@@ -159,6 +159,8 @@ checks! {
     TooManyFreed: Fatal,
     /// The rate falls by less than the request asks for.
     TooLittleImprovement: Fatal,
+    /// The freed nodes bring fewer cards for what the plan damages than the request asks of every single one.
+    TooLittleBenefit: Fatal,
     /// A replacement does not pass its scheduler's rules when all moves are done.
     RefusedInTheEnd: Fatal,
     /// A replacement does not pass its scheduler's rules when it is tried.

@@ -5,6 +5,7 @@
 
 #[path = "../support/bench.rs"]
 mod bench;
+mod benefit;
 mod fit;
 #[path = "../support/golden.rs"]
 mod golden;

@@ -204,7 +204,7 @@ impl<'a> Search<'a> {
 }
 
 /// What a plan costs, from the definition.
-fn disruption(snapshot: &Snapshot, plan: &Plan) -> Dimensions {
+pub fn disruption(snapshot: &Snapshot, plan: &Plan) -> Dimensions {
     let mut total = Dimensions::default();
     for group in &snapshot.groups {
         let moves = plan.moves.iter().filter(|m| group.pods.contains(&m.pod));

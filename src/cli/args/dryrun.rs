@@ -33,7 +33,8 @@ pub struct DryRunArgs {
     /// COST is 1.0 for each PodGroup that is touched, 0.8 for each that falls below its minimum (BREACHED), 0.6 for
     /// each card that stops working (DAMAGED: those that move, and all of a PodGroup below its minimum), 0.3 for each
     /// card and 0.1 for each pod that moves; `spec.planner.weights` of a run file changes that. No plan for as many
-    /// nodes costs less than AT LEAST.
+    /// nodes costs less than AT LEAST. CARDS are the allocatable cards of the freed nodes; beside --min-benefit N the
+    /// last line says where that stops.
     #[arg(long, help_heading = "Planner")]
     pub frontier: bool,
     #[command(flatten)]

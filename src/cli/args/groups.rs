@@ -70,6 +70,17 @@ pub struct BudgetArgs {
     /// Stop after freeing this many nodes
     #[arg(long, value_name = "N", value_parser = value::positive, allow_negative_numbers = true)]
     pub free: Option<i64>,
+    /// Stop where a further node has fewer than N cards for each card that freeing it damages; 0 never stops
+    ///
+    /// Nodes are freed one after the other, from the cheapest plan for one node to the plan of the most: the plan for k
+    /// nodes is the one that --free k makes. The step from k to k + 1 nodes brings the allocatable cards that the larger
+    /// plan frees beyond the smaller one, and damages the cards (those that move, and all of a PodGroup that falls below
+    /// its minimum) that the larger one damages beyond the smaller one. The first step that brings fewer than N cards
+    /// for each damaged one ends the plan, even if later ones would be worth it again. Beyond 24 nodes not every step is
+    /// looked at, but powers of two and halves, as if no node were worth more than those before it. With --free the
+    /// smaller number of nodes counts; with --algorithm drain the steps are Drain's own. --frontier shows all steps.
+    #[arg(long, value_name = "N", value_parser = value::count, allow_negative_numbers = true)]
+    pub min_benefit: Option<i64>,
 }
 
 /// Fields of the run that planning hands through.

@@ -1,15 +1,17 @@
 //! `dryrun --frontier`: what each number of freed nodes costs.
 //!
-//! May import: cli, api, engine, snapshot
+//! May import: cli, api, engine, snapshot, plan
 
 use serde::Serialize;
 
-use crate::api::API_VERSION;
+use super::text::stopped;
+use crate::api::{API_VERSION, Benefit};
 use crate::cli::args::groups::Format;
 use crate::cli::error::CliError;
 use crate::cli::options::View;
 use crate::cli::output::{Table, json, yaml};
 use crate::engine::{Frontier, Point};
+use crate::plan::status::api_benefit;
 use crate::snapshot::Snapshot;
 
 /// What `-o json` and `-o yaml` print.
@@ -21,12 +23,17 @@ struct Document<'a> {
     resource: &'a str,
     freeable_upper_bound: i64,
     points: Vec<PointDocument>,
+    /// Where `minBenefit` stops; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    benefit: Option<Benefit>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PointDocument {
     freed_node_count: usize,
+    /// Allocatable cards on the freed nodes.
+    freed_cards: i64,
     affected_pod_groups: i64,
     gang_breaches: i64,
     damaged_cards: i64,
@@ -54,18 +61,31 @@ fn table(snapshot: &Snapshot, frontier: &Frontier, view: &View) -> String {
     if frontier.points.is_empty() {
         return format!("DryRun: No plan frees a node of {resource}.\n");
     }
-    let mut table =
-        Table::new(["freed", "podgroups", "breached", "damaged", "moved", "pods", "cost", "at least", "gap"]);
+    let mut table = Table::new([
+        "freed",
+        "cards",
+        "podgroups",
+        "breached",
+        "damaged",
+        "moved",
+        "pods",
+        "cost",
+        "at least",
+        "gap",
+    ]);
     for point in &frontier.points {
         let d = point.disruption;
         let whole = [d.affected_groups, d.breached_groups, d.damaged_cards, d.moved_cards, d.moved_pods];
-        let cells = std::iter::once(point.freed.to_string())
+        let cells = [point.freed.to_string(), point.cards.to_string()]
+            .into_iter()
             .chain(whole.iter().map(ToString::to_string))
             .chain([tenths(point.cost), at_least(point), gap(point)]);
         table.row(cells);
     }
+    let stop =
+        frontier.benefit.as_ref().map(|benefit| format!("\n{}\n", stopped(benefit))).unwrap_or_default();
     format!(
-        "DryRun: what each number of freed nodes of {resource} costs, {} at most; --free N plans a point.\n\n{}",
+        "DryRun: what each number of freed nodes of {resource} costs, {} at most; --free N plans a point.\n\n{}{stop}",
         frontier.most,
         table.render(view.headers)
     )
@@ -96,6 +116,7 @@ fn tenths(cost: i64) -> String {
 fn document<'a>(snapshot: &'a Snapshot, frontier: &Frontier) -> Document<'a> {
     let point = |point: &Point| PointDocument {
         freed_node_count: point.freed,
+        freed_cards: point.cards,
         affected_pod_groups: point.disruption.affected_groups,
         gang_breaches: point.disruption.breached_groups,
         damaged_cards: point.disruption.damaged_cards,
@@ -110,5 +131,6 @@ fn document<'a>(snapshot: &'a Snapshot, frontier: &Frontier) -> Document<'a> {
         resource: snapshot.resource_name(frontier.resource),
         freeable_upper_bound: frontier.most,
         points: frontier.points.iter().map(point).collect(),
+        benefit: frontier.benefit.as_ref().map(api_benefit),
     }
 }

@@ -13,6 +13,7 @@ use crate::cli::options::{Glyphs, View};
 use crate::cli::output::picture::{Drawing, Letters};
 use crate::cli::output::{Table, printable, printable_lines};
 use crate::cli::planning;
+use crate::plan::benefit::Benefit;
 use crate::plan::kept::Kept;
 use crate::plan::outcome::Conclusion;
 use crate::plan::{Move, Planned};
@@ -70,8 +71,15 @@ fn main_obstacle(snapshot: &Snapshot, planned: &Planned) -> String {
     let counts = kept_counts(planned);
     let asked = |why: &Kept| *why != Kept::OutOfScope || counts.len() == 1;
     let most = counts.iter().filter(|(_, (_, why))| asked(why)).max_by_key(|(_, (nodes, _))| *nodes);
+    // Where nodes could be freed, that none is worth it stands before what keeps the others.
+    let most = counts.iter().find(|(_, (_, why))| matches!(why, Kept::NotWorthIt { .. })).or(most);
     let Some((&code, (nodes, why))) = most else { return String::new() };
+    let enough;
     let help = match why {
+        Kept::NotWorthIt { step, .. } => {
+            enough = format!("--min-benefit {}", step.most_asked().unwrap_or(0).max(0));
+            &enough
+        }
         Kept::UnmovablePod { .. } => {
             let Some(first) = report.unmovable.first() else { return String::new() };
             let (cards, pods) = (counted(first.cards, "card"), counted(first.pods, "pod"));
@@ -125,7 +133,26 @@ fn totals(planned: &Planned, status: &RepackRunStatus) -> String {
             counted(cost.moved_pods, "pod"),
         );
     }
+    if let Some(benefit) = &report.benefit {
+        let _ = writeln!(text, "{}", stopped(benefit));
+    }
     text
+}
+
+/// Why a least benefit lets the plan free so many nodes and no more.
+pub(super) fn stopped(benefit: &Benefit) -> String {
+    let Benefit { least, freed, cards, damaged, .. } = *benefit;
+    let why = benefit.clause();
+    if freed == 0 {
+        return format!("min benefit {least}: {why}");
+    }
+    let (nodes, cards) = (counted(count(freed), "node"), counted(cards, "card"));
+    let verb = if freed == 1 { "brings" } else { "bring" };
+    format!("min benefit {least}: {nodes} {verb} {cards} for {damaged} damaged; {why}")
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 fn moves(snapshot: &Snapshot, planned: &Planned, view: &View, wide: bool) -> Result<String, CliError> {

@@ -144,6 +144,9 @@ fn apply_budget(spec: &mut RepackRunSpec, flags: &BudgetArgs) {
     if flags.free.is_some() {
         spec.planner.get_or_insert_with(Planner::default).max_freed_nodes = flags.free;
     }
+    if flags.min_benefit.is_some() {
+        spec.planner.get_or_insert_with(Planner::default).min_benefit = flags.min_benefit;
+    }
 }
 
 fn apply_planner(spec: &mut RepackRunSpec, flags: &PlannerArgs) {

@@ -36,7 +36,7 @@ fn no_flags_make_the_smallest_run() {
 fn every_flag_has_its_field() {
     let words = "-r huawei.com/Ascend910 --min-improvement 10% --include-podgroups team=a,tier!=gold \
                  --exclude-podgroups keep --include-podgroup a/x --include-podgroup a/y --include-nodes pool=npu \
-                 --exclude-nodes zone=z --include-node n1 --max-podgroups 2 --max-cards 8 --free 3 \
+                 --exclude-nodes zone=z --include-node n1 --max-podgroups 2 --max-cards 8 --free 3 --min-benefit 2 \
                  --grace-period 90s --ttl 2h --algorithm drain --on-blocked-pdb wait";
     insta::assert_snapshot!(spec(words, None), @"
     mode: DryRun
@@ -83,6 +83,7 @@ fn every_flag_has_its_field() {
     planner:
       algorithm: Drain
       maxFreedNodes: 3
+      minBenefit: 2
     execution:
       onBlockedPDB: Wait
     ");

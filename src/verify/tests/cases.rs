@@ -179,6 +179,8 @@ const TABLE: &[(&[Check], Around, Inside)] = {
         (&[C::TooManyFreed], |w| w.ask(|r| r.max_freed_nodes = Some(0)), kept),
         // One of five nodes that provide cards is freed: 20 points exactly.
         (&[C::TooLittleImprovement], |w| w.ask(|r| r.min_improvement_percent = 21), kept),
+        // n1 has at most eight cards, and three are damaged.
+        (&[C::TooLittleBenefit], |w| w.ask(|r| r.min_benefit = Some(3)), kept),
         // a-0 follows b-0 in its zone, and b-0 leaves the zone afterwards.
         (&[C::RefusedInTheEnd],
             |w| zones(w).patch("Pod", "b-0", &json!({"metadata": {"labels": {"app": "b"}}})).patch("Pod", "a-0", &near_b()), kept),
