@@ -6,7 +6,10 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+
 use kubectl_repack::api::Algorithm;
+use kubectl_repack::engine::{Certificate, certificate};
 use kubectl_repack::plan::{Plan, Planned, Request, make};
 use kubectl_repack::snapshot::Snapshot;
 use kubectl_repack::verify::check_plan;
@@ -165,3 +168,63 @@ fn the_order_of_the_input_does_not_matter_to_search() {
         assert_eq!(plans[0], plans[1], "seed {seed}");
     }
 }
+
+/// Where exhaustive search has a plan, nobody may have proven that there is none, and none costs less than the least.
+#[test]
+fn what_explain_calls_proven_about_a_node_is_true_of_every_plan() {
+    let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut proven, mut optimal) = (0, 0);
+    for (nodes, policies) in [(4, 0), (5, 0), (6, 0), (7, 0), (6, 25)] {
+        let knobs = Knobs { policies, ..Knobs::tiny(nodes) };
+        for seed in 0..CERTIFIED {
+            let snapshot = generator::snapshot(seed, &knobs);
+            for budget in [(None, None), (Some(1), None), (Some(2), Some(6)), (Some(3), None)] {
+                let request = with_budget(Algorithm::Search, budget);
+                let planned = planned(&snapshot, &request);
+                let (size, cost) = (planned.plan.freed.len(), rank(&planned.plan, &request).1.0);
+                for kept in &planned.report.kept {
+                    let Some(found) = certificate(&snapshot, &request, &planned, kept.node).unwrap() else {
+                        continue;
+                    };
+                    let place =
+                        format!("seed {seed}, {nodes} nodes, {budget:?}, {}", snapshot.node_name(kept.node));
+                    *codes.entry(found.code()).or_default() += 1;
+                    let best = |size| brute::with(&snapshot, &request, kept.node, size).plan;
+                    match &found {
+                        Certificate::NoPlanFreesIt => {
+                            assert_eq!(best(1), None, "{place}");
+                            proven += 1;
+                        }
+                        Certificate::NoPlanOfThisSize { size: asked, at_most, best: shown } => {
+                            assert_eq!(*asked, size, "{place}");
+                            assert_eq!(best(at_most + 1), None, "{place}");
+                            assert!(shown.as_ref().is_none_or(|shown| shown.freed.len() <= *at_most));
+                            proven += 1;
+                        }
+                        Certificate::Instead { instead, more, at_least } => {
+                            assert_eq!((instead.freed.len(), instead.cost - cost), (size, *more), "{place}");
+                            let best = best(size).filter(|plan| plan.freed.len() == size);
+                            let best = best.map(|plan| rank(&plan, &request).1.0 - cost);
+                            assert!(best.is_none_or(|best| best >= *at_least), "{place}: {best:?} {found:?}");
+                            optimal += usize::from(at_least == more);
+                        }
+                        Certificate::NotProven { at_most, .. } => {
+                            assert_eq!(best(at_most + 1), None, "{place}");
+                        }
+                        Certificate::Better { .. } => {}
+                    }
+                    if let Some(shown) = found.plan() {
+                        assert!(shown.freed.contains(&kept.node), "{place}");
+                    }
+                }
+            }
+        }
+    }
+    println!("{codes:?}, {optimal} at the least cost");
+    assert!(proven > 500 && optimal > 300, "{proven} proven, {optimal} optimal: {codes:?}");
+    let (better, all) = (codes.get("BetterPlan").copied().unwrap_or(0), codes.values().sum::<usize>());
+    assert!(better * 200 <= all, "the search misses {better} of {all}");
+}
+
+/// Seeds per size of clusters whose nodes are all explained.
+const CERTIFIED: u64 = 60;

@@ -8,7 +8,7 @@ use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
 use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
-use crate::engine::{self, Fault, Fit, Frontier};
+use crate::engine::{self, Certificate, Fault, Fit, Frontier};
 use crate::fragmentation::resources_in_use;
 use crate::plan::fit::noticed;
 use crate::plan::kept::Kept;
@@ -36,6 +36,15 @@ pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result
     let planned = engine::plan(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
     warn(snapshot, &request, &planned.report.warnings, out);
     Ok(Pass { run, request, planned })
+}
+
+/// What freeing a node that stays would take.
+///
+/// # Errors
+/// Like [`plan`].
+pub fn certificate(snapshot: &Snapshot, pass: &Pass, node: NodeIdx) -> Result<Option<Certificate>, CliError> {
+    engine::certificate(snapshot, &pass.request, &pass.planned, node)
+        .map_err(|fault| refused(snapshot, &fault))
 }
 
 /// What each number of freed nodes costs, under the same options.

@@ -7,10 +7,12 @@
 //! May import: api, engine, snapshot, plan, verify
 
 mod benefit;
+mod certificate;
 mod fit;
 mod frontier;
 mod points;
 
+pub use certificate::{Certificate, Instead, certificate};
 pub use fit::{Fit, fit};
 pub use frontier::{Frontier, Point, frontier};
 

@@ -130,6 +130,34 @@ impl Kept {
         }
     }
 
+    /// Another plan could free the node as far as this reason goes; the others hold for every plan of the request.
+    pub const fn is_choice(&self) -> bool {
+        match self {
+            Self::Idle
+            | Self::NotProviding
+            | Self::Emptying
+            | Self::OutOfScope
+            | Self::NotReady
+            | Self::LeavingCluster
+            | Self::Cordoned
+            | Self::UnmovablePod { .. }
+            | Self::PendingPod { .. }
+            | Self::ReturningPod { .. }
+            | Self::NothingToGain => false,
+            Self::GroupBudget { .. }
+            | Self::ResourceBudget { .. }
+            | Self::RetryBudget { .. }
+            | Self::NoReceiver { .. }
+            | Self::BreaksRule { .. }
+            | Self::BlockedInTurn { .. }
+            | Self::Receives
+            | Self::EnoughFreed
+            | Self::NotWorthIt { .. }
+            | Self::TooLittleGained
+            | Self::SizeLimit => true,
+        }
+    }
+
     /// The pod that is to blame, if one is.
     pub const fn pod(&self) -> Option<PodIdx> {
         match self {

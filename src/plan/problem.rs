@@ -91,6 +91,8 @@ pub struct Problem<'s> {
     pub caps: Vec<Cap>,
     /// Most freed nodes.
     pub max_freed: Option<usize>,
+    /// A node that every plan has to free.
+    pub must: Option<NodeIdx>,
     /// Weights of the five dimensions.
     pub weights: [i64; 5],
 }

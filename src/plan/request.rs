@@ -34,6 +34,8 @@ pub struct Request {
     /// `None` ask for nothing. Only [`crate::engine::plan`] knows what further nodes are: [`make`](super::make) passes
     /// over it.
     pub min_benefit: Option<u64>,
+    /// A node, by name, that every plan has to free: what a plan with it would be. Search alone keeps to it.
+    pub must_free: Option<String>,
     /// Which algorithm.
     pub algorithm: Algorithm,
     /// Work units that Search may spend.
@@ -57,6 +59,7 @@ impl Default for Request {
             weights: Weights::default(),
             max_freed_nodes: None,
             min_benefit: None,
+            must_free: None,
             algorithm: Algorithm::Drain,
             effort: DEFAULT_EFFORT,
             grace_period_seconds: None,

@@ -49,6 +49,7 @@ fn setup<'s>(
     resource: ResourceIdx,
 ) -> Result<Problem<'s>, String> {
     let pods = (0..snapshot.pods.len()).map(PodIdx::new);
+    let named = |name: &String| snapshot.node_named(name).ok_or_else(|| format!("there is no node {name}"));
     let mut problem = Problem {
         snapshot,
         resource,
@@ -59,6 +60,7 @@ fn setup<'s>(
         max_groups: request.budget.pod_groups.map(|n| i64::try_from(n).unwrap_or(i64::MAX)),
         caps: caps(snapshot, request),
         max_freed: request.max_freed_nodes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        must: request.must_free.as_ref().map(named).transpose()?,
         weights: request.weights.array(),
     };
     for at in 0..snapshot.nodes.len() {

@@ -39,6 +39,27 @@ pub fn best(snapshot: &Snapshot, request: &Request) -> Best {
     Best { plan: None, complete }
 }
 
+/// A valid plan that frees `node` and at least `size` nodes in all, the cheapest of those that free fewest; `None` when
+/// there is none. `complete` says whether all were refuted.
+pub fn with(snapshot: &Snapshot, request: &Request, node: NodeIdx, size: usize) -> Best {
+    let search = Search::new(snapshot, request);
+    let mut complete = true;
+    let Some(must) = search.sources.iter().position(|&source| source == node) else {
+        return Best { plan: None, complete };
+    };
+    let wanted = |set: &u32| set >> must & 1 == 1 && set.count_ones() as usize >= size;
+    let mut sets: Vec<u32> = (1..1 << search.sources.len()).filter(wanted).collect();
+    sets.sort_by_cached_key(|&set| (set.count_ones(), search.cost(set, request)));
+    for set in sets {
+        match search.freeing(set) {
+            Outcome::Found(plan) => return Best { plan: Some(plan), complete },
+            Outcome::Refuted => {}
+            Outcome::GaveUp => complete = false,
+        }
+    }
+    Best { plan: None, complete }
+}
+
 enum Outcome {
     Found(Plan),
     Refuted,

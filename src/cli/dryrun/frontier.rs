@@ -9,7 +9,7 @@ use crate::api::{API_VERSION, Benefit};
 use crate::cli::args::groups::Format;
 use crate::cli::error::CliError;
 use crate::cli::options::View;
-use crate::cli::output::{Table, json, yaml};
+use crate::cli::output::{Table, json, tenths, yaml};
 use crate::engine::{Frontier, Point};
 use crate::plan::status::api_benefit;
 use crate::snapshot::Snapshot;
@@ -107,10 +107,6 @@ fn gap(point: &Point) -> String {
             format!("{}.{}%", thousandths / 10, thousandths % 10)
         }
     }
-}
-
-fn tenths(cost: i64) -> String {
-    format!("{}.{}", cost / 10, cost % 10)
 }
 
 fn document<'a>(snapshot: &'a Snapshot, frontier: &Frontier) -> Document<'a> {

@@ -1,10 +1,12 @@
 //! The explanation as a versioned document: everything that the text shows.
 //!
-//! May import: cli, api, snapshot, plan
+//! May import: cli, api, engine, snapshot, plan
 
 use serde::Serialize;
 
+use super::proof::{Proof, proof};
 use crate::api::{API_VERSION, ReservedRoom};
+use crate::engine::Certificate;
 use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
 use crate::plan::kept::Kept;
 use crate::plan::reason::Reason;
@@ -52,6 +54,9 @@ pub struct NodeAnswer {
     pub reason: String,
     /// The reason in a clause.
     pub message: String,
+    /// What freeing it would take, where that is a matter of choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Proof>,
 }
 
 /// How many pods of a PodGroup would move, and how many it wants.
@@ -109,7 +114,12 @@ pub struct RefusalAnswer {
 }
 
 /// Explains a node.
-pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -> Explanation {
+pub fn node(
+    snapshot: &Snapshot,
+    explainer: &mut Explainer<'_>,
+    node: NodeIdx,
+    certificate: Option<&Certificate>,
+) -> Explanation {
     let found = explainer.node(node);
     // The report lists occupied nodes only.
     let resource = explainer.planned().plan.resource;
@@ -121,6 +131,7 @@ pub fn node(snapshot: &Snapshot, explainer: &mut Explainer<'_>, node: NodeIdx) -
         freed: found.freed,
         reason: kept.map(|k| k.code().to_owned()).unwrap_or_default(),
         message: kept.map(|k| k.sentence(snapshot)).unwrap_or_default(),
+        certificate: certificate.map(|certificate| proof(snapshot, certificate)),
     };
     explanation(snapshot, explainer, Some(answer), None, &found.pods)
 }

@@ -3,6 +3,7 @@
 //! May import: cli, snapshot, plan, api
 
 mod document;
+mod proof;
 mod text;
 
 use super::args::explain::{ExplainArgs, Target};
@@ -23,10 +24,20 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let snapshot = source::load(&args.source, out)?;
     let pass = planning::plan(&snapshot, &options, out)?;
+    let certificate = match &target {
+        Target::Node(name) => {
+            let node = find_node(&snapshot, name)?;
+            planning::certificate(&snapshot, &pass, node)?
+        }
+        _ => None,
+    };
     let mut explainer = Explainer::new(&snapshot, &pass.request, pass.planned)
         .map_err(|fault| CliError::failure(format!("cannot explain: {fault}")))?;
     let found = match target {
-        Target::Node(name) => document::node(&snapshot, &mut explainer, find_node(&snapshot, &name)?),
+        Target::Node(name) => {
+            let node = find_node(&snapshot, &name)?;
+            document::node(&snapshot, &mut explainer, node, certificate.as_ref())
+        }
         Target::Pod { namespace, name } => {
             document::pods(&snapshot, &mut explainer, &[find_pod(&snapshot, &namespace, &name)?])
         }

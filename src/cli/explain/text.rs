@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::document::{Explanation, MAY_NOT_MOVE, PodAnswer};
+use super::proof;
 use crate::cli::args::groups::Format;
 use crate::cli::options::View;
 use crate::cli::output::picture::{Drawing, Letters};
@@ -28,6 +29,9 @@ pub fn explain(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &Explanati
             format!("stays ({}): {}", node.reason, node.message)
         };
         let _ = writeln!(text, "node {} {outcome}", node.name);
+        if let Some(certificate) = &node.certificate {
+            text.push_str(&proof::lines(certificate, if wide { usize::MAX } else { NAMED }));
+        }
         if !view.summary && node.reason != Kept::NotProviding.code() {
             let drawing = Drawing { glyphs: view.glyphs, wide: true, summary: false, headers: view.headers };
             let picture = planning::picture(snapshot, explainer.planned(), snapshot.node_named(&node.name));

@@ -25,6 +25,11 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
+/// An amount of at least 0 in tenths, such as a cost, with one decimal.
+pub fn tenths(amount: i64) -> String {
+    format!("{}.{}", amount / 10, amount % 10)
+}
+
 type Sink = Box<dyn Write + Send>;
 
 /// How much is said on standard error.

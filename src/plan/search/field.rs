@@ -34,6 +34,8 @@ pub(super) struct Field<'p, 's> {
     pub problem: &'p Problem<'s>,
     /// Candidates by name.
     pub candidates: Vec<NodeIdx>,
+    /// Position of the candidate that every choice has to contain.
+    pub must: Option<usize>,
     /// Their burdens.
     pub burdens: Vec<Burden>,
     /// Positions of the candidates that disturb a group, by group.
@@ -54,6 +56,7 @@ impl<'p, 's> Field<'p, 's> {
             |node: &NodeIdx| matches!(problem.node(*node).role, Role::Candidate | Role::OnlyCandidate);
         let candidates: Vec<NodeIdx> =
             (0..problem.nodes.len()).map(NodeIdx::new).filter(is_candidate).collect();
+        let must = problem.must.and_then(|must| candidates.iter().position(|&node| node == must));
         let undisturbed = Disruption::new(problem.snapshot, problem.resource);
         let entangled = entangled(problem, &candidates);
         let mut of_group = vec![Vec::new(); problem.snapshot.groups.len()];
@@ -76,12 +79,27 @@ impl<'p, 's> Field<'p, 's> {
             b.loads.iter().map(|(_, load)| per_card * load.cards + per_pod * load.pods).sum()
         };
         let least_moves = least_sums(burdens.iter().map(moves));
-        Self { problem, candidates, burdens, of_group, entangled, undisturbed, least_of_caps, least_moves }
+        Self {
+            problem,
+            candidates,
+            must,
+            burdens,
+            of_group,
+            entangled,
+            undisturbed,
+            least_of_caps,
+            least_moves,
+        }
     }
 
     /// Number of candidates.
     pub fn len(&self) -> usize {
         self.candidates.len()
+    }
+
+    /// No choice may leave this candidate out.
+    pub fn is_must(&self, at: usize) -> bool {
+        self.must == Some(at)
     }
 
     /// Groups that emptying a candidate disturbs, in order.

@@ -124,7 +124,7 @@ fn ruin(field: &Field<'_, '_>, solution: &mut Solution<'_, '_, '_>, random: &mut
             break;
         }
         let at = random.below(field.len());
-        if !solution.choice.contains(at) {
+        if !solution.choice.contains(at) || field.is_must(at) {
             continue;
         }
         let mut near = vec![at];
@@ -133,7 +133,7 @@ fn ruin(field: &Field<'_, '_>, solution: &mut Solution<'_, '_, '_>, random: &mut
         }
         near.truncate(most);
         for at in near {
-            if solution.choice.contains(at) {
+            if solution.choice.contains(at) && !field.is_must(at) {
                 solution.drop(at);
                 dropped.push(at);
             }
@@ -214,7 +214,7 @@ fn step(
                 Some(near[random.below(near.len())])
             };
             let Some(pick) = pick else { break };
-            if !solution.choice.contains(pick) {
+            if !solution.choice.contains(pick) || field.is_must(pick) {
                 continue;
             }
             solution.drop(pick);
@@ -247,7 +247,7 @@ fn costly(field: &Field<'_, '_>, solution: &mut Solution<'_, '_, '_>, random: &m
     let mut best: Option<(i64, usize)> = None;
     for _ in 0..24 {
         let at = random.below(field.len());
-        if solution.choice.contains(at) {
+        if solution.choice.contains(at) && !field.is_must(at) {
             let saved = solution.choice.saved_cost(at);
             if best.is_none_or(|b| (saved, at) > b) {
                 best = Some((saved, at));

@@ -79,6 +79,8 @@ type Share = (GroupIdx, i64, i64);
 
 /// Candidates that the program does not tell apart.
 struct Column {
+    /// Every choice contains its only member.
+    must: bool,
     members: Vec<usize>,
     weights: Vec<i64>,
     caps: Vec<i64>,
@@ -155,6 +157,9 @@ fn run(
         // Budgets rule every candidate out.
         return Some(Solved { columns, values: Vec::new(), objective: 0.0, proven: true });
     }
+    if field.must.is_some() && !columns.iter().any(|column| column.must) {
+        return None;
+    }
     if columns.is_empty() || columns.len() > MOST_COLUMNS {
         return None;
     }
@@ -166,6 +171,8 @@ fn run(
     let variables: Vec<Variable> = columns
         .iter()
         .map(|column| match int(column.members.len()) {
+            _ if column.must && relaxed => program.add_var(value(column), (1.0, 1.0)),
+            _ if column.must => program.add_integer_var(value(column), (1, 1)),
             count if relaxed => program.add_var(value(column), (0.0, f64::from(count))),
             count => program.add_integer_var(value(column), (0, count)),
         })
@@ -357,9 +364,10 @@ fn columns(
         }
         let mut numbers = weights.clone();
         numbers.extend(&burden.caps);
-        numbers.extend([own_groups, own_cost]);
+        numbers.extend([own_groups, own_cost, i64::from(field.is_must(at))]);
         let column = *index.entry((numbers, spanning.clone())).or_insert_with(|| {
             columns.push(Column {
+                must: field.is_must(at),
                 members: Vec::new(),
                 weights,
                 caps: burden.caps.clone(),

@@ -74,6 +74,9 @@ const TRIES_OF_ONE: u64 = 20_000;
 pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort: u64) -> Found {
     let drained = drain(problem, state.clone());
     let field = Field::new(problem);
+    if problem.must.is_some() && field.must.is_none() {
+        return none(problem);
+    }
     let demands = Demands::new(&field, state);
     let rows = Rows::new(&field, &demands, state);
     let most = problem.max_freed.map_or(most, |free| most.min(free)).min(field.len());
@@ -84,10 +87,13 @@ pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort:
         field.candidates.iter().enumerate().map(|(at, &node)| (node, at)).collect();
     let at = |node: &NodeIdx| position.get(node).copied();
     let from_drain: Vec<usize> = drained.plan.freed.iter().filter_map(at).collect();
-    let mut found = drained;
+    let keeps_to_must = |plan: &Plan| problem.must.is_none_or(|must| plan.freed.contains(&must));
+    let mut found = if keeps_to_must(&drained.plan) { drained } else { none(problem).outcome };
     let mut random = Random(seed(&field));
     let mut proven = (0, 0);
-    for round in 0..ROUNDS {
+    // What no choice contains need not be looked for.
+    let rounds = if most == 0 && problem.must.is_some() { 0 } else { ROUNDS };
+    for round in 0..rounds {
         let mut best = task.solution(&from_drain);
         if let Some(start) = &start {
             task.consider(&mut best, start);
@@ -102,17 +108,20 @@ pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort:
         grow(&field, &mut best, most, &mut random, share);
         improve(&field, &mut best, most, least, &mut random, 2 * share);
         let mut wish = Wish::default();
-        for at in best.choice.chosen() {
+        let mut chosen = best.choice.chosen();
+        // Whatever has to be emptied is tried first.
+        chosen.sort_by_key(|&at| !field.is_must(at));
+        for at in chosen {
             wish.nodes.push(field.candidates[at]);
             wish.places.extend(best.rooms.places(at));
         }
         let outcome = realize(problem, state.clone(), &wish);
         let lost: Vec<NodeIdx> =
             wish.nodes.iter().copied().filter(|node| !outcome.plan.freed.contains(node)).collect();
-        if better(problem, &outcome.plan, &found.plan) {
+        if better(problem, &outcome.plan, &found.plan) && keeps_to_must(&outcome.plan) {
             found = outcome;
         }
-        if lost.is_empty() {
+        if lost.is_empty() || lost.iter().any(|node| problem.must == Some(*node)) {
             break;
         }
         lost.iter().filter_map(at).for_each(|at| task.barred[at] = true);
@@ -122,11 +131,21 @@ pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort:
         let places = plan.moves.iter().map(|m| (m.pod, m.to)).collect();
         let again = realize(problem, state.clone(), &Wish { nodes: plan.freed.clone(), places });
         let same = again.plan.freed.len() == plan.freed.len() && !better(problem, &plan, &again.plan);
-        found = if same { again } else { Outcome { rejected: vec![None; problem.nodes.len()], plan } };
+        found = if same && keeps_to_must(&again.plan) {
+            again
+        } else {
+            Outcome { rejected: vec![None; problem.nodes.len()], plan }
+        };
     }
     let count = found.plan.freed.len();
     let least_cost = if proven.0 == count { proven.1 } else { least_cost(&field, &rows, count) };
     Found { outcome: found, most, least_cost }
+}
+
+/// No plan, because there is none with the node that has to be freed.
+fn none(problem: &Problem<'_>) -> Found {
+    let outcome = Outcome { plan: Plan::empty(problem.resource), rejected: vec![None; problem.nodes.len()] };
+    Found { outcome, most: 0, least_cost: 0 }
 }
 
 /// Everything that stays the same while solutions come and go.
@@ -147,7 +166,10 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
         let choice = Choice::new(self.field, self.rows, &self.barred);
         let rooms = Rooms::new(self.field, self.demands, self.state);
         let mut solution = Solution::new(self.field, choice, rooms);
-        solution.start(set);
+        let must = self.field.must.into_iter();
+        let others = set.iter().copied().filter(|&at| !self.field.is_must(at));
+        let set: Vec<usize> = must.chain(others).collect();
+        solution.start(&set);
         fill(&mut solution, self.most);
         solution
     }
@@ -155,7 +177,8 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
     /// Takes the solution of a set if it is better.
     fn consider(&self, best: &mut Solution<'f, 'p, 's>, set: &[usize]) -> bool {
         let solution = self.solution(set);
-        let better = solution.rank() > best.rank();
+        let must = |choice: &Choice<'_, '_, '_>| self.field.must.is_none_or(|must| choice.contains(must));
+        let better = (must(&solution.choice), solution.rank()) > (must(&best.choice), best.rank());
         if better {
             *best = solution;
         }
@@ -172,7 +195,7 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
         let mut sets = Vec::new();
         for bits in 1_u32..1 << field.len() {
             let set: Vec<usize> = (0..field.len()).filter(|at| bits >> at & 1 == 1).collect();
-            if set.len() > self.most {
+            if set.len() > self.most || field.must.is_some_and(|must| !set.contains(&must)) {
                 continue;
             }
             let mut choice = Choice::new(field, self.rows, &no_bars);
@@ -238,6 +261,10 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
 
 /// A bound on the candidates that can be emptied, at most `most`, and a choice to start from.
 fn most_candidates(field: &Field<'_, '_>, rows: &Rows, most: usize) -> (usize, Option<Vec<usize>>) {
+    // What is too much for one candidate is too much for it and others: amounts, groups and retries only add up.
+    if field.must.is_some_and(|must| !Choice::new(field, rows, &vec![false; field.len()]).allows(must)) {
+        return (0, None);
+    }
     if let Some(answer) = master::solve(field, rows, |_| true, Goal::Most(most), BRANCHES)
         && answer.proven
     {

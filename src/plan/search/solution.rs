@@ -55,8 +55,13 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
             if stuck.is_empty() {
                 break;
             }
-            // The one that is worth least leaves first; the others may find room then.
-            let worst = stuck.into_iter().max_by_key(|&at| (self.field.burdens[at].cards, at));
+            // The one that is worth least leaves first; the others may find room then. One that has to stay makes
+            // room for itself first.
+            let others = |from: &[usize]| {
+                let others = from.iter().copied().filter(|&at| !self.field.is_must(at));
+                others.max_by_key(|&at| (self.field.burdens[at].cards, at))
+            };
+            let worst = others(&stuck).or_else(|| others(&chosen)).or(self.field.must);
             let Some(worst) = worst else { break };
             for &at in &chosen {
                 self.rooms.refill(at);
