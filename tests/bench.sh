@@ -18,6 +18,7 @@ for instance in "$bench"/instances/*.json.gz; do
   [ -f "$work/$name.json" ] || python3 "$bench/to_k8s.py" "$instance" > "$work/$name.json"
   "$binary" debug bench "$work/$name.json"
   "$binary" debug bench --search "$work/$name.json"
+  python3 tests/bench_reference.py "$bench" "$name" "$binary" "$work/$name.json" || status=$?
   python3 tests/bench_again.py "$binary" "$work/$name.json" || status=$?
   for budget in none 2/8 2/64 10/8 10/64; do
     flags=() score=()
