@@ -257,7 +257,7 @@ mod tests {
         let snapshot =
             cluster(&[full], &pod("new", "", &format!("nodeSelector: {{zone: a}}, {}", asks("cpu: 2"))));
         let state = State::live(&snapshot);
-        let (incoming, n1) = (candidate(&snapshot), NodeIdx(0));
+        let (incoming, n1) = (candidate(&snapshot), NodeIdx::new(0));
         assert_eq!(first(evaluate(&state, incoming, n1)), Some(PluginName::NodeUnschedulable));
         let all: Vec<_> = explain(&state, incoming, n1).iter().map(|f| f.plugin).collect();
         assert_eq!(
@@ -276,7 +276,7 @@ mod tests {
         let cordoned = node("n2", "", "unschedulable: true");
         let snapshot = cluster(&[node("n1", "", ""), cordoned], &pod("new", "", "nodeName: n1"));
         let state = State::live(&snapshot);
-        let verdict = evaluate(&state, candidate(&snapshot), NodeIdx(1));
+        let verdict = evaluate(&state, candidate(&snapshot), NodeIdx::new(1));
         assert_eq!(first(verdict), Some(PluginName::NodeName));
     }
 
@@ -308,7 +308,7 @@ mod tests {
             let snapshot = cluster(&objects, &pod("new", labels, ""));
             let state = State::live(&snapshot);
             let prepared = Prepared::new(&state, candidate(&snapshot));
-            assert_eq!((prepared.is_plain(), prepared.fits(NodeIdx(0))), (plain, plain));
+            assert_eq!((prepared.is_plain(), prepared.fits(NodeIdx::new(0))), (plain, plain));
         }
     }
 }

@@ -38,11 +38,45 @@ pub struct Load {
     pub cards: i64,
 }
 
+/// What the cost of a group is made of, in few bytes: groups are met in any order, as the pods of a node come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    cards: i64,
+    moved_cards: i64,
+    /// Pods of one group are far fewer than 2^31.
+    slack: i32,
+    moved_pods: i32,
+}
+
+impl Account {
+    /// Disruption of the group under its load and `more`.
+    fn cost(&self, more: Load) -> Dimensions {
+        let load =
+            Load { pods: i64::from(self.moved_pods) + more.pods, cards: self.moved_cards + more.cards };
+        if load.pods == 0 {
+            return Dimensions::default();
+        }
+        let breached = load.pods > i64::from(self.slack);
+        Dimensions {
+            affected_groups: 1,
+            breached_groups: i64::from(breached),
+            damaged_cards: if breached { self.cards } else { load.cards },
+            moved_cards: load.cards,
+            moved_pods: load.pods,
+        }
+    }
+}
+
+/// A number of pods of one group.
+fn few(pods: i64) -> i32 {
+    i32::try_from(pods).unwrap_or(i32::MAX)
+}
+
 /// The disruption of a growing and shrinking set of moves. O(groups + pods) to make, O(1) per change.
 #[derive(Clone, Debug)]
 pub struct Disruption {
     facts: Vec<GroupFacts>,
-    loads: Vec<Load>,
+    accounts: Vec<Account>,
     /// Group and cards of every pod.
     pods: Vec<(Option<GroupIdx>, i64)>,
     totals: Dimensions,
@@ -51,11 +85,7 @@ pub struct Disruption {
 impl Disruption {
     /// Nothing moves yet.
     pub fn new(snapshot: &Snapshot, resource: ResourceIdx) -> Self {
-        let mut facts: Vec<GroupFacts> = snapshot
-            .groups
-            .iter()
-            .map(|g| GroupFacts { min_available: g.min_member, ..GroupFacts::default() })
-            .collect();
+        let mut facts = vec![GroupFacts::default(); snapshot.groups.len()];
         let mut pods = Vec::with_capacity(snapshot.pods.len());
         for (at, pod) in snapshot.pods.iter().enumerate() {
             let cards = snapshot.charged(PodIdx::new(at), resource);
@@ -68,11 +98,17 @@ impl Disruption {
                 facts.cards += cards;
             }
         }
-        for group in &mut facts {
-            group.slack = (group.running - group.min_available).max(0);
+        for (facts, group) in facts.iter_mut().zip(&snapshot.groups) {
+            facts.min_available = group.min_member;
+            facts.slack = (facts.running - facts.min_available).max(0);
         }
-        let loads = vec![Load::default(); facts.len()];
-        Self { facts, loads, pods, totals: Dimensions::default() }
+        let account = |facts: &GroupFacts| Account {
+            cards: facts.cards,
+            slack: few(facts.slack),
+            ..Account::default()
+        };
+        let accounts = facts.iter().map(account).collect();
+        Self { facts, accounts, pods, totals: Dimensions::default() }
     }
 
     /// A pod moves.
@@ -97,16 +133,15 @@ impl Disruption {
     /// Moves `load` more of a group; a negative load takes moves back.
     pub fn add_load(&mut self, group: GroupIdx, load: Load) {
         self.totals = self.totals + self.step(group, load);
-        let mine = &mut self.loads[group.at()];
-        mine.pods += load.pods;
-        mine.cards += load.cards;
+        let mine = &mut self.accounts[group.at()];
+        mine.moved_pods += few(load.pods);
+        mine.moved_cards += load.cards;
     }
 
     /// What `load` more of a group would change in the totals.
     pub fn step(&self, group: GroupIdx, load: Load) -> Dimensions {
-        let (facts, before) = (&self.facts[group.at()], self.loads[group.at()]);
-        let after = Load { pods: before.pods + load.pods, cards: before.cards + load.cards };
-        cost_of(facts, after) - cost_of(facts, before)
+        let account = &self.accounts[group.at()];
+        account.cost(load) - account.cost(Load::default())
     }
 
     /// What moving `loads` as well would change in the totals. Each group at most once, as [`Disruption::loads_of`]
@@ -155,27 +190,13 @@ impl Disruption {
 
     /// What moves of a group.
     pub fn load(&self, group: GroupIdx) -> Load {
-        self.loads[group.at()]
+        let account = &self.accounts[group.at()];
+        Load { pods: i64::from(account.moved_pods), cards: account.moved_cards }
     }
 
     /// True when the moves so far take the group below its minimum.
     pub fn is_breached(&self, group: GroupIdx) -> bool {
-        self.loads[group.at()].pods > self.facts[group.at()].slack
-    }
-}
-
-/// Disruption of one group under a load.
-fn cost_of(facts: &GroupFacts, load: Load) -> Dimensions {
-    if load.pods == 0 {
-        return Dimensions::default();
-    }
-    let breached = load.pods > facts.slack;
-    Dimensions {
-        affected_groups: 1,
-        breached_groups: i64::from(breached),
-        damaged_cards: if breached { facts.cards } else { load.cards },
-        moved_cards: load.cards,
-        moved_pods: load.pods,
+        self.load(group).pods > self.facts(group).slack
     }
 }
 
@@ -204,11 +225,11 @@ mod tests {
         cluster.build()
     }
 
-    fn moved(snapshot: &Snapshot, pods: &[u32]) -> Dimensions {
+    fn moved(snapshot: &Snapshot, pods: &[usize]) -> Dimensions {
         let cards = snapshot.resource_named("x.io/npu").unwrap();
         let mut account = Disruption::new(snapshot, cards);
         for &pod in pods {
-            account.add(PodIdx(pod));
+            account.add(PodIdx::new(pod));
         }
         account.totals()
     }
@@ -235,7 +256,7 @@ mod tests {
         let cards = snapshot.resource_named("x.io/npu").unwrap();
         let account = Disruption::new(&snapshot, cards);
         let facts = GroupFacts { running: 4, min_available: 4, slack: 0, cards: 3 };
-        assert_eq!(*account.facts(GroupIdx(0)), facts);
+        assert_eq!(*account.facts(GroupIdx::new(0)), facts);
     }
 
     #[test]
@@ -251,8 +272,8 @@ mod tests {
         let snapshot = snapshot.build();
         let cards = snapshot.resource_named("x.io/npu").unwrap();
         let account = Disruption::new(&snapshot, cards);
-        assert_eq!(account.facts(GroupIdx(0)).running, 2);
-        assert_eq!(account.facts(GroupIdx(0)).cards, 2);
+        assert_eq!(account.facts(GroupIdx::new(0)).running, 2);
+        assert_eq!(account.facts(GroupIdx::new(0)).cards, 2);
     }
 
     #[test]
@@ -260,17 +281,17 @@ mod tests {
         let snapshot = gang(3, &["Running"; 5]);
         let cards = snapshot.resource_named("x.io/npu").unwrap();
         let mut account = Disruption::new(&snapshot, cards);
-        account.add(PodIdx(4));
+        account.add(PodIdx::new(4));
         let before = account.totals();
-        let loads = account.loads_of([PodIdx(2), PodIdx(0), PodIdx(1)]);
+        let loads = account.loads_of([PodIdx::new(2), PodIdx::new(0), PodIdx::new(1)]);
         let delta = account.delta(&loads);
         for pod in [2, 0, 1] {
-            account.add(PodIdx(pod));
+            account.add(PodIdx::new(pod));
         }
         assert_eq!(account.totals(), before + delta);
-        assert!(account.is_breached(GroupIdx(0)));
+        assert!(account.is_breached(GroupIdx::new(0)));
         for pod in [0, 2, 1, 4] {
-            account.remove(PodIdx(pod));
+            account.remove(PodIdx::new(pod));
         }
         assert_eq!(account.totals(), Dimensions::default());
     }

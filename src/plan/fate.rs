@@ -234,7 +234,7 @@ impl<'s> Fates<'s> {
         if !counted(rules) {
             return fate;
         }
-        let of_index = self.keys.index_failures.and_then(|key| pod.annotations.get(key));
+        let of_index = self.keys.index_failures.and_then(|key| pod.details().annotations.get(key));
         let of_index = of_index.and_then(|n| self.snapshot.text(n).parse::<i64>().ok()).unwrap_or(0);
         let used_up = if rules.limit_per_index.is_some_and(|limit| of_index >= limit) {
             Some("the retries of its index are used up")

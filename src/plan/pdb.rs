@@ -5,6 +5,7 @@
 //!
 //! May import: snapshot, plan
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
 use crate::snapshot::Snapshot;
@@ -46,6 +47,8 @@ pub enum Grip {
 #[derive(Clone, Debug)]
 pub struct Forecast {
     allowances: Vec<Allowance>,
+    /// Pods that some budget selects: few, so the others need no look at the pod.
+    covered: FixedBitSet,
     ready: Readiness,
 }
 
@@ -74,7 +77,9 @@ impl Forecast {
             Some(status) => from_status(&status),
             None => compute(snapshot, budget, ready),
         });
-        Self { allowances: allowances.collect(), ready }
+        let mut covered = FixedBitSet::with_capacity(snapshot.pods.len());
+        covered.extend(snapshot.budgets.iter().flat_map(|budget| &budget.pods).map(|pod| pod.at()));
+        Self { allowances: allowances.collect(), covered, ready }
     }
 
     /// What a budget allows.
@@ -84,11 +89,14 @@ impl Forecast {
 
     /// What the eviction API would answer for one pod now.
     pub fn grip(&self, snapshot: &Snapshot, pod: PodIdx) -> Grip {
+        if !self.covered.contains(pod.at()) {
+            return Grip::Free;
+        }
         let p = snapshot.pod(pod);
         if p.terminating || p.phase.is_finished() || p.phase == Phase::Pending {
             return Grip::Free;
         }
-        let budget = match *p.budgets {
+        let budget = match *p.details().budgets {
             [] => return Grip::Free,
             [one] => one,
             [first, second, ..] => return Grip::Several(first, second),

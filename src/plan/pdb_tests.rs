@@ -29,7 +29,7 @@ fn grip(snapshot: &Snapshot, name: &str) -> Grip {
     Forecast::of(snapshot).grip(snapshot, pod(snapshot, name))
 }
 
-const B: BudgetIdx = BudgetIdx(0);
+const B: BudgetIdx = BudgetIdx::new(0);
 
 #[test]
 fn f45_an_unhealthy_pod_passes_a_budget_that_is_met_or_does_not_care() {
@@ -62,7 +62,7 @@ fn f44_two_budgets_on_one_pod_are_an_error_for_ever() {
         .yaml(two)
         .yaml(&two.replace("name: c", "name: b"))
         .build();
-    assert_eq!(grip(&s, "p"), Grip::Several(BudgetIdx(0), BudgetIdx(1)));
+    assert_eq!(grip(&s, "p"), Grip::Several(BudgetIdx::new(0), BudgetIdx::new(1)));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn turns(snapshot: &Snapshot) -> Vec<Turn> {
         (0..snapshot.pods.len()).map(PodIdx::new).filter(|&p| waits(snapshot, p)).collect();
     waiting.sort_by_key(|&p| {
         let pod = snapshot.pod(p);
-        let age = if pod.created == 0 { i64::MAX } else { pod.created };
+        let age = if pod.created == 0 { u32::MAX } else { pod.created };
         (Reverse(snapshot.spec_of(p).priority), age, p)
     });
     let mut seen: FxHashSet<GroupIdx> = FxHashSet::default();

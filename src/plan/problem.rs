@@ -147,11 +147,9 @@ impl Problem<'_> {
     /// The documented order of victims: cards descending, cpu, memory, then namespace and name.
     pub fn sort_victims(&self, pods: &mut [PodIdx]) {
         let amount = |pod, resource| Reverse(self.snapshot.charged(pod, resource));
-        if pods.len() < 2 {
-            return;
+        let key = |p| (Reverse(self.cards(p)), amount(p, ResourceIdx::CPU), amount(p, ResourceIdx::MEMORY));
+        if pods.len() > 1 {
+            pods.sort_by(|&a, &b| key(a).cmp(&key(b)).then_with(|| self.snapshot.compare_pods(a, b)));
         }
-        pods.sort_by_cached_key(|&p| {
-            (Reverse(self.cards(p)), amount(p, ResourceIdx::CPU), amount(p, ResourceIdx::MEMORY), p)
-        });
     }
 }

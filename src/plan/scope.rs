@@ -9,6 +9,7 @@
 //!
 //! May import: snapshot, plan, api
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashSet;
 
 use super::kept::Kept;
@@ -76,8 +77,9 @@ impl ResolvedScope {
             node_count += usize::from(in_scope && provides);
             nodes.push(policy);
         }
-        let group_count = (snapshot.groups.iter().zip(&groups))
-            .filter(|(group, code)| code.is_none() && counts(snapshot, group, resource, request))
+        let group_count = used_groups(snapshot, resource, request)
+            .into_iter()
+            .filter(|group| groups[group.at()].is_none())
             .count();
         Ok(Self { groups, nodes, group_count, node_count, warnings })
     }
@@ -93,16 +95,24 @@ impl ResolvedScope {
     }
 }
 
-/// A group that uses the resource, and that the request knows as one: virtual groups count where they are allowed.
-fn counts(snapshot: &Snapshot, group: &PodGroup, resource: ResourceIdx, request: &Request) -> bool {
-    let mut uses = group.pods.iter().filter(|&&pod| {
-        let p = snapshot.pod(pod);
-        p.stands() && snapshot.charged(pod, resource) > 0
-    });
-    let Some(&pod) = uses.next() else { return false };
-    let scheduler = snapshot.text(snapshot.spec_of(pod).scheduler);
-    group.origin != GroupOrigin::Virtual
-        || (request.movability.allow_ungrouped && !request.movability.has_pod_groups(scheduler))
+/// Groups that use the resource, and that the request knows as such: virtual groups count where they are allowed.
+fn used_groups(snapshot: &Snapshot, resource: ResourceIdx, request: &Request) -> Vec<GroupIdx> {
+    let mut seen = FixedBitSet::with_capacity(snapshot.groups.len());
+    let mut used = Vec::new();
+    // Pod by pod, as they lie in memory, not group by group.
+    for pod in snapshot.pods.iter().filter(|pod| pod.stands()) {
+        let Some(group) = pod.group else { continue };
+        if snapshot.requests(pod.charged).get(resource) <= 0 || seen.put(group.at()) {
+            continue;
+        }
+        let scheduler = snapshot.text(snapshot.spec(pod.spec).scheduler);
+        let known = snapshot.groups[group.at()].origin != GroupOrigin::Virtual
+            || (request.movability.allow_ungrouped && !request.movability.has_pod_groups(scheduler));
+        if known {
+            used.push(group);
+        }
+    }
+    used
 }
 
 fn names(rule: &ScopeRule) -> impl Iterator<Item = &String> {

@@ -88,12 +88,10 @@ fn caps(snapshot: &Snapshot, request: &Request) -> Vec<Cap> {
 
 fn node_facts(problem: &Problem<'_>, node: NodeIdx) -> NodeFacts {
     let Problem { snapshot, resource, .. } = *problem;
-    let holders: Vec<PodIdx> =
-        snapshot.pods_on[node.at()].iter().copied().filter(|&p| problem.cards(p) > 0).collect();
-    let used: i64 = holders.iter().map(|&p| problem.cards(p)).sum();
+    let holders = snapshot.pods_on[node.at()].iter().copied().filter(|&p| problem.cards(p) > 0);
+    let used: i64 = holders.clone().map(|p| problem.cards(p)).sum();
     let benefit = snapshot.node(node).allocatable[resource.at()];
-    let mut victims: Vec<PodIdx> =
-        holders.iter().copied().filter(|&p| !snapshot.pod(p).terminating).collect();
+    let mut victims: Vec<PodIdx> = holders.filter(|&p| !snapshot.pod(p).terminating).collect();
     problem.sort_victims(&mut victims);
     let kept = problem.facts.node_block(snapshot, node);
     let receives = problem.facts.scope.node(node).not_receiving.is_none();

@@ -109,7 +109,7 @@ pub fn rooms_of_cards<'a>(
     };
     let mut rooms: Vec<(&Reserved, i64)> =
         plan.reserved.iter().map(|room| (room, cards(room))).filter(|(_, cards)| *cards > 0).collect();
-    rooms.sort_by_key(|(room, _)| room.pod);
+    rooms.sort_by(|(a, _), (b, _)| snapshot.compare_pods(a.pod, b.pod));
     rooms.into_iter()
 }
 
@@ -151,7 +151,7 @@ fn api_moves(snapshot: &Snapshot, planned: &Planned) -> Vec<PlanMove> {
     by_group
         .into_iter()
         .map(|(group, mut moves)| {
-            moves.sort_by_key(|(m, _)| m.pod);
+            moves.sort_by(|(a, _), (b, _)| snapshot.compare_pods(a.pod, b.pod));
             let cards = |m: &Move| snapshot.charged(m.pod, plan.resource);
             let facts = &snapshot.groups[group.at()];
             PlanMove {

@@ -76,7 +76,9 @@ pub fn keeps_annotation(key: &str) -> bool {
 /// The task of a pod of a Volcano Job: its label, else its annotation, else what stands between the job's name and the
 /// index in its own name (`JOB-TASK-INDEX`).
 pub fn task_of(symbols: &Symbols, labels: &Labels, pod: &Pod, job: Sym) -> Option<Sym> {
-    let marked = symbols.find(TASK_SPEC).and_then(|key| labels.get(key).or_else(|| pod.annotations.get(key)));
+    let marked = symbols
+        .find(TASK_SPEC)
+        .and_then(|key| labels.get(key).or_else(|| pod.details().annotations.get(key)));
     marked.or_else(|| {
         let rest = symbols.text(pod.name).strip_prefix(symbols.text(job))?.strip_prefix('-')?;
         symbols.find(rest.rsplit_once('-')?.0)

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     const CPU: ResourceIdx = ResourceIdx::CPU;
-    const CARD: ResourceIdx = ResourceIdx(4);
+    const CARD: ResourceIdx = ResourceIdx::new(4);
 
     fn amounts(cpu: i64, card: i64) -> Amounts {
         [(CPU, cpu), (CARD, card)]

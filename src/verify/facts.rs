@@ -143,6 +143,6 @@ impl<'a> Facts<'a> {
     /// An annotation of a pod.
     pub fn annotation(&self, pod: PodIdx, key: &str) -> Option<&'a str> {
         let key = self.snapshot.symbols.find(key)?;
-        self.snapshot.pod(pod).annotations.get(key).map(|value| self.snapshot.text(value))
+        self.snapshot.pod(pod).details().annotations.get(key).map(|value| self.snapshot.text(value))
     }
 }

@@ -52,14 +52,17 @@ fn is_true(facts: &Facts<'_>, sets: [&Labels; 2], key: &str) -> bool {
 fn protected(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
     let snapshot = facts.snapshot;
     let live = snapshot.pod(pod);
-    let own = [&snapshot.spec(live.spec).labels, &live.annotations];
+    let own = [&snapshot.spec(live.spec).labels, &live.details().annotations];
     if is_true(facts, own, names::PROTECTED) {
         return Some(about(Check::Protected, pod, "is protected"));
     }
-    if value(facts, &live.annotations, names::SAFE_TO_EVICT) == Some("false") {
+    if value(facts, &live.details().annotations, names::SAFE_TO_EVICT) == Some("false") {
         return Some(about(Check::Protected, pod, "must stay, says the cluster autoscaler's mark"));
     }
-    if names::KARPENTER_OPT_OUT.iter().any(|key| value(facts, &live.annotations, key) == Some("true")) {
+    if names::KARPENTER_OPT_OUT
+        .iter()
+        .any(|key| value(facts, &live.details().annotations, key) == Some("true"))
+    {
         return Some(about(Check::Protected, pod, "must stay, says Karpenter's mark"));
     }
     let namespace = &snapshot.namespaces[live.namespace.at()];
@@ -84,7 +87,7 @@ fn group_protected(facts: &Facts<'_>, group: GroupIdx) -> bool {
         || owners.iter().any(|o| is_true(facts, [&o.labels, &o.annotations], names::PROTECTED))
         || facts.members(group).iter().any(|&pod| {
             let live = snapshot.pod(pod);
-            is_true(facts, [&snapshot.spec(live.spec).labels, &live.annotations], names::PROTECTED)
+            is_true(facts, [&snapshot.spec(live.spec).labels, &live.details().annotations], names::PROTECTED)
         })
 }
 
@@ -162,7 +165,7 @@ fn preemptable(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
         return None;
     }
     let live = facts.snapshot.pod(pod);
-    let own = [&facts.snapshot.spec(live.spec).labels, &live.annotations];
+    let own = [&facts.snapshot.spec(live.spec).labels, &live.details().annotations];
     let group = live.group.map(|group| &facts.snapshot.groups[group.at()]);
     let key = "volcano.sh/preemptable";
     let marked =
@@ -173,7 +176,7 @@ fn preemptable(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
 /// Ages are known only with a present and a time of creation.
 fn old_enough(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
     let least = i64::try_from(facts.request.movability.min_pod_age_seconds).unwrap_or(i64::MAX);
-    let created = facts.snapshot.pod(pod).created;
+    let created = i64::from(facts.snapshot.pod(pod).created);
     let age = facts.request.now?.saturating_sub(created);
     if created > 0 && age < least {
         return Some(about(Check::TooYoung, pod, format!("is {age} s old, not {least}")));

@@ -258,13 +258,13 @@ mod tests {
             let mut state = State::live(&snapshot);
             assert_eq!(says(&state, PluginName::NodeResourcesFit, candidate(&snapshot), "n1"), expected);
             // Once it is bound elsewhere it reserves nothing; undone, it does again.
-            let nominee = state.nominees(NodeIdx(0))[0];
+            let nominee = state.nominees(NodeIdx::new(0))[0];
             let (before, incoming) =
                 (state.checkpoint(), crate::filter::Incoming::pending(&snapshot, nominee));
-            state.place(incoming, NodeIdx(0));
-            assert!(state.nominees(NodeIdx(0)).is_empty());
+            state.place(incoming, NodeIdx::new(0));
+            assert!(state.nominees(NodeIdx::new(0)).is_empty());
             state.rollback(before);
-            assert_eq!(state.nominees(NodeIdx(0)), [nominee]);
+            assert_eq!(state.nominees(NodeIdx::new(0)), [nominee]);
         }
     }
 }

@@ -40,7 +40,7 @@ fn rule(snapshot: &Snapshot, pod: &NodeRules, node: &Node) -> Result<(), Failure
         return Ok(());
     }
     // Where no object writes the key, only a toleration of every key covers the taint: any foreign symbol does.
-    let key = snapshot.symbols.find(KEY).unwrap_or(Sym(u32::MAX));
+    let key = snapshot.symbols.find(KEY).unwrap_or(Sym::UNSET);
     let taint = Taint { key, value: Sym::EMPTY, effect: Effect::NoSchedule };
     if pod.tolerations.iter().any(|t| t.tolerates(&taint)) {
         return Ok(());

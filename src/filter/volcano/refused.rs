@@ -36,16 +36,17 @@ mod tests {
         let objects = [nodes.to_vec(), vec![pod("lost", "", &lost)]].concat();
         let snapshot = cluster(&objects, &pod("new", "", &asks("cpu: 2")));
         let incoming = candidate(&snapshot);
-        let fits =
-            |state: &State<'_>, rules, node| Prepared::with_rules(state, rules, incoming).fits(NodeIdx(node));
+        let fits = |state: &State<'_>, rules, node| {
+            Prepared::with_rules(state, rules, incoming).fits(NodeIdx::new(node))
+        };
         let (kube, volcano) = (SchedulerRules::Kube, SchedulerRules::Volcano);
         let mut state = State::of_complete_input(&snapshot, &Schedulers::default());
         assert_eq!((fits(&state, kube, 0), fits(&state, volcano, 0)), (false, true));
         assert!(!fits(&State::live(&snapshot), volcano, 0), "the claim may only be left out of the input");
         // Both views follow every change and come back.
         let before = state.checkpoint();
-        state.place(Incoming { pod: None, ..incoming }, NodeIdx(0));
-        state.place(Incoming { pod: None, ..incoming }, NodeIdx(0));
+        state.place(Incoming { pod: None, ..incoming }, NodeIdx::new(0));
+        state.place(Incoming { pod: None, ..incoming }, NodeIdx::new(0));
         state.remove(snapshot.pods_on[0][0]);
         assert_eq!((fits(&state, kube, 0), fits(&state, volcano, 0)), (false, false));
         state.rollback(before);

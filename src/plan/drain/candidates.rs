@@ -23,6 +23,18 @@ impl Candidates {
         Self { buckets: BTreeMap::new(), added: vec![None; nodes] }
     }
 
+    /// Candidates among `nodes` nodes and what each would add, in order of nodes.
+    pub fn of(nodes: usize, mut rated: Vec<(NodeIdx, Dimensions)>) -> Self {
+        let mut added = vec![None; nodes];
+        for &(node, adds) in &rated {
+            added[node.at()] = Some(adds);
+        }
+        rated.sort_by_key(|&(_, adds)| adds);
+        let alike = rated.chunk_by(|a, b| a.1 == b.1);
+        let buckets = alike.map(|alike| (alike[0].1, alike.iter().map(|&(node, _)| node).collect()));
+        Self { buckets: buckets.collect(), added }
+    }
+
     /// The node would add `added`.
     pub fn set(&mut self, node: NodeIdx, added: Dimensions) {
         if self.added[node.at()] == Some(added) {
@@ -113,13 +125,13 @@ mod tests {
     fn a_candidate_is_in_the_bucket_of_what_it_adds() {
         let mut candidates = Candidates::new(3);
         for at in [2, 0, 1] {
-            candidates.set(NodeIdx(at), vector(1, 0, 1, 1, 1));
+            candidates.set(NodeIdx::new(at), vector(1, 0, 1, 1, 1));
         }
-        let order: Vec<u32> = candidates.bucket(vector(1, 0, 1, 1, 1)).map(|n| n.0).collect();
+        let order: Vec<u32> = candidates.bucket(vector(1, 0, 1, 1, 1)).map(|n| n.number()).collect();
         assert_eq!(order, [0, 1, 2]);
-        candidates.set(NodeIdx(1), vector(0, 0, 1, 1, 1));
-        candidates.remove(NodeIdx(2));
+        candidates.set(NodeIdx::new(1), vector(0, 0, 1, 1, 1));
+        candidates.remove(NodeIdx::new(2));
         assert_eq!(candidates.vectors().count(), 2);
-        assert!(candidates.contains(NodeIdx(1)) && !candidates.contains(NodeIdx(2)));
+        assert!(candidates.contains(NodeIdx::new(1)) && !candidates.contains(NodeIdx::new(2)));
     }
 }

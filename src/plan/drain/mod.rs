@@ -46,6 +46,40 @@ struct Placement {
     reserved: Vec<Reserved>,
 }
 
+/// Candidates with a pod of the group, by group: all in one piece.
+#[derive(Debug, Default)]
+struct NodesOfGroup {
+    /// Where the nodes of each group begin, and where the last ones end.
+    start: Vec<usize>,
+    nodes: Vec<NodeIdx>,
+}
+
+impl NodesOfGroup {
+    fn new(groups: usize, shares: &[Vec<(GroupIdx, Load)>]) -> Self {
+        let pairs = || {
+            let nodes = shares.iter().enumerate();
+            nodes.flat_map(|(at, shares)| shares.iter().map(move |&(group, _)| (group.at(), at)))
+        };
+        let mut start = vec![0; groups + 2];
+        for (group, _) in pairs() {
+            start[group + 2] += 1;
+        }
+        for at in 2..start.len() {
+            start[at] += start[at - 1];
+        }
+        let mut nodes = vec![NodeIdx::UNSET; start[groups + 1]];
+        for (group, at) in pairs() {
+            nodes[start[group + 1]] = NodeIdx::new(at);
+            start[group + 1] += 1;
+        }
+        Self { start, nodes }
+    }
+
+    fn of(&self, group: GroupIdx) -> &[NodeIdx] {
+        &self.nodes[self.start[group.at()]..self.start[group.at() + 1]]
+    }
+}
+
 struct Drain<'p, 's> {
     problem: &'p Problem<'s>,
     state: State<'s>,
@@ -54,8 +88,7 @@ struct Drain<'p, 's> {
     receivers: Receivers,
     /// What emptying a node moves, by node and group; empty for nodes that are no candidates.
     shares: Vec<Vec<(GroupIdx, Load)>>,
-    /// Candidates with a pod of the group, by group.
-    nodes_of_group: Vec<Vec<NodeIdx>>,
+    nodes_of_group: NodesOfGroup,
     /// Sum moved so far, by cap.
     moved: Vec<i64>,
     /// Pods evicted so far, by owner.
@@ -88,7 +121,7 @@ impl<'p, 's> Drain<'p, 's> {
             candidates: Candidates::new(problem.nodes.len()),
             receivers: Receivers::new(problem.nodes.len()),
             shares: vec![Vec::new(); problem.nodes.len()],
-            nodes_of_group: vec![Vec::new(); problem.snapshot.groups.len()],
+            nodes_of_group: NodesOfGroup::default(),
             moved: vec![0; problem.caps.len()],
             evictions: FxHashMap::default(),
             move_of: FxHashMap::default(),
@@ -99,20 +132,33 @@ impl<'p, 's> Drain<'p, 's> {
             wished: vec![false; problem.nodes.len()],
             places: FxHashMap::default(),
         };
-        for (at, facts) in problem.nodes.iter().enumerate() {
+        drain.rate_all();
+        drain
+    }
+
+    /// Rates every node for the first time: all at once, since sorting is cheaper than filling trees one by one.
+    fn rate_all(&mut self) {
+        let nodes = self.problem.nodes.len();
+        let (mut candidates, mut receivers) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
+        for (at, facts) in self.problem.nodes.iter().enumerate() {
             let node = NodeIdx::new(at);
             match facts.role {
                 Role::Out => {}
-                Role::Stays => drain.receivers.set_stays(node, facts.free),
+                Role::Stays => receivers.push((node, facts.free, None)),
                 Role::Candidate | Role::OnlyCandidate => {
-                    for (group, _) in drain.shares_of(node) {
-                        drain.nodes_of_group[group.at()].push(node);
+                    let shares = self.shares_of(node);
+                    let added = self.costs.delta(&shares);
+                    self.shares[at] = shares;
+                    candidates.push((node, added));
+                    if facts.role == Role::Candidate {
+                        receivers.push((node, facts.free, Some(emptying_cost(added))));
                     }
-                    drain.rate(node);
                 }
             }
         }
-        drain
+        self.candidates = Candidates::of(nodes, candidates);
+        self.receivers = Receivers::of(nodes, receivers);
+        self.nodes_of_group = NodesOfGroup::new(self.problem.snapshot.groups.len(), &self.shares);
     }
 
     /// Rounds until no candidate is left.
@@ -127,17 +173,22 @@ impl<'p, 's> Drain<'p, 's> {
 
     /// Pods that emptying the node would disturb and that the plan does not disturb yet, with their whole units.
     fn disturbed(&self, node: NodeIdx) -> Vec<PodIdx> {
-        let mut pods = Vec::new();
-        for &victim in &self.problem.node(node).victims {
+        let victims = &self.problem.node(node).victims;
+        let (mut pods, mut shared) = (Vec::with_capacity(victims.len()), false);
+        for &victim in victims {
             if self.move_of.contains_key(&victim) {
                 continue;
             }
             match self.problem.unit_of(victim) {
                 None => pods.push(victim),
-                Some(unit) => pods.extend(unit.iter().filter(|p| !self.move_of.contains_key(p))),
+                Some(unit) => {
+                    shared = true;
+                    pods.extend(unit.iter().filter(|p| !self.move_of.contains_key(p)));
+                }
             }
         }
-        if pods.len() > 1 {
+        // Two victims of one unit bring the same pods.
+        if shared && pods.len() > 1 {
             let mut seen = FxHashSet::default();
             pods.retain(|&p| seen.insert(p));
         }
@@ -321,7 +372,7 @@ impl<'p, 's> Drain<'p, 's> {
             self.receivers.set_stays(receiver, free);
         }
         let mut again: Vec<NodeIdx> =
-            shares.iter().flat_map(|&(group, _)| &self.nodes_of_group[group.at()]).copied().collect();
+            shares.iter().flat_map(|&(group, _)| self.nodes_of_group.of(group)).copied().collect();
         again.sort_unstable();
         again.dedup();
         for other in again {

@@ -47,6 +47,27 @@ impl Receivers {
         Self { place: vec![Place::Out; nodes], stays: BTreeMap::new(), drainable: BTreeMap::new() }
     }
 
+    /// Receivers among `nodes` nodes with their free cards; those with a cost may be emptied at it, the others are certain
+    /// to stay.
+    pub fn of(nodes: usize, mut rated: Vec<(NodeIdx, i64, Option<EmptyingCost>)>) -> Self {
+        let mut place = vec![Place::Out; nodes];
+        for &(node, free, cost) in &rated {
+            place[node.at()] = cost.map_or(Place::Stays { free }, |cost| Place::Drainable { free, cost });
+        }
+        rated.sort_unstable_by_key(|&(node, free, cost)| (cost.is_some(), free, Reverse(cost), node));
+        let (stays, drainable) = rated.split_at(rated.partition_point(|&(_, _, cost)| cost.is_none()));
+        let same_free =
+            |a: &(NodeIdx, i64, Option<EmptyingCost>), b: &(NodeIdx, i64, Option<EmptyingCost>)| a.1 == b.1;
+        let stays = stays.chunk_by(same_free);
+        let drainable = drainable.chunk_by(same_free);
+        let priced = |&(node, _, cost): &(NodeIdx, i64, Option<EmptyingCost>)| Some((Reverse(cost?), node));
+        Self {
+            place,
+            stays: stays.map(|same| (same[0].1, same.iter().map(|&(node, ..)| node).collect())).collect(),
+            drainable: drainable.map(|same| (same[0].1, same.iter().filter_map(priced).collect())).collect(),
+        }
+    }
+
     /// Takes a node out.
     pub fn remove(&mut self, node: NodeIdx) {
         match std::mem::replace(&mut self.place[node.at()], Place::Out) {
@@ -160,14 +181,14 @@ fn drop_from<T: Ord>(index: &mut BTreeMap<i64, BTreeSet<T>>, free: i64, item: &T
 mod tests {
     use super::*;
 
-    const fn n(at: u32) -> NodeIdx {
-        NodeIdx(at)
+    const fn n(at: usize) -> NodeIdx {
+        NodeIdx::new(at)
     }
 
     fn order(receivers: &Receivers, need: i64, source: NodeIdx, tentative: &[(NodeIdx, i64)]) -> Vec<u32> {
         let mut seen = Vec::new();
         receivers.first(need, source, tentative, |node| {
-            seen.push(node.0);
+            seen.push(node.number());
             false
         });
         seen

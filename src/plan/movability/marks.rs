@@ -77,7 +77,7 @@ impl<'a> Marks<'a> {
         };
         let namespace = &self.snapshot.namespaces[pod.namespace.at()];
         let group = pod.group.map(|group| &self.snapshot.groups[group.at()]);
-        let place = if marked(self.labels(pod), &pod.annotations) {
+        let place = if marked(self.labels(pod), &pod.details().annotations) {
             "on the pod"
         } else if group.is_some_and(|group| marked(&group.labels, &group.annotations)) {
             "on its PodGroup"
@@ -86,7 +86,7 @@ impl<'a> Marks<'a> {
                 .pods
                 .iter()
                 .map(|&pod| self.snapshot.pod(pod))
-                .any(|p| marked(self.labels(p), &p.annotations))
+                .any(|p| marked(self.labels(p), &p.details().annotations))
         }) {
             "on a pod of its PodGroup"
         } else if self.owners(pod).any(|owner| marked(&owner.labels, &owner.annotations)) {
@@ -101,7 +101,8 @@ impl<'a> Marks<'a> {
 
     /// Opt-outs of autoscalers: annotations of the pod itself.
     pub(super) fn opted_out(&self, pod: &Pod) -> Option<Reason> {
-        let (key, _) = self.opt_outs.iter().find(|&&(key, value)| pod.annotations.get(key) == Some(value))?;
+        let (key, _) =
+            self.opt_outs.iter().find(|&&(key, value)| pod.details().annotations.get(key) == Some(value))?;
         Some(Reason::new(Code::EvictionOptOut, Detail::Text(*key)))
     }
 
@@ -134,7 +135,7 @@ impl<'a> Marks<'a> {
         };
         let group = pod.group.map(|group| &self.snapshot.groups[group.at()]);
         let any = marked(self.labels(pod))
-            || marked(&pod.annotations)
+            || marked(&pod.details().annotations)
             || group.is_some_and(|group| marked(&group.labels) || marked(&group.annotations));
         (!any).then(|| Code::NotPreemptable.into())
     }
@@ -144,7 +145,7 @@ impl<'a> Marks<'a> {
         let options = &self.request.movability;
         let now = self.request.now?;
         let least = i64::try_from(options.min_pod_age_seconds).unwrap_or(i64::MAX);
-        let age = now.saturating_sub(pod.created);
+        let age = now.saturating_sub(i64::from(pod.created));
         if pod.created > 0 && age < least {
             return Some(Reason::new(Code::TooYoung, Detail::Seconds { have: age, need: least }));
         }

@@ -6,6 +6,7 @@
 //! May import: snapshot, plan, api, api
 
 mod marks;
+mod owners;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -24,12 +25,10 @@ use super::types::Move;
 use crate::api::OnBlockedPdb;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::pod::Volume;
-use crate::snapshot::model::{
-    GroupOrigin, NodeIdx, OwnerIdx, OwnerObject, Pod, PodIdx, ResourceIdx, SpecIdx, Sym,
-};
-use crate::snapshot::view::object::Kind;
+use crate::snapshot::model::{NodeIdx, OwnerIdx, OwnerObject, Pod, PodIdx, ResourceIdx, SpecIdx, Sym};
 
 use self::marks::Marks;
+use self::owners::{Membership, OwnerFacts, OwnerKind, owners};
 pub use self::summary::Held;
 
 /// Everything about a snapshot and a request that planning needs before it looks for receivers.
@@ -72,7 +71,8 @@ impl Facts {
                 .iter()
                 .filter_map(|name| snapshot.symbols.find(name))
                 .collect(),
-            shrinking: shrinking(snapshot),
+            owners: owners(snapshot),
+            memberships: snapshot.groups.iter().map(Membership::of).collect(),
         };
         let mut movability = judge.all();
         movability.warnings.extend(without_rules(snapshot, resource, request));
@@ -153,26 +153,6 @@ pub fn loses_local_data(snapshot: &Snapshot, pod: PodIdx) -> bool {
     snapshot.spec_of(pod).volumes.contains(&Volume::EmptyDir)
 }
 
-/// Owners that want fewer pods than they have, or none any more, with a clause.
-fn shrinking(snapshot: &Snapshot) -> Vec<Option<&'static str>> {
-    let clause = |at: usize| {
-        let owner = &snapshot.owners[at];
-        let workload = snapshot.workload_of(OwnerIdx::new(at))?;
-        if workload.suspended {
-            return Some("it is suspended or has ended");
-        }
-        let counts =
-            matches!(workload.kind, Kind::ReplicaSet | Kind::ReplicationController | Kind::StatefulSet);
-        let wanted = workload.replicas.filter(|_| counts)?;
-        let active = owner.pods.iter().filter(|&&pod| {
-            let pod = snapshot.pod(pod);
-            !pod.phase.is_finished() && !pod.terminating && !pod.lost
-        });
-        (i64::try_from(active.count()).unwrap_or(i64::MAX) > wanted).then_some("it wants fewer pods")
-    };
-    (0..snapshot.owners.len()).map(clause).collect()
-}
-
 /// Judges pods one by one.
 struct Judge<'a> {
     snapshot: &'a Snapshot,
@@ -184,7 +164,10 @@ struct Judge<'a> {
     units: &'a Units,
     marks: Marks<'a>,
     schedulers: Vec<Sym>,
-    shrinking: Vec<Option<&'static str>>,
+    /// By owner.
+    owners: Vec<OwnerFacts>,
+    /// By group.
+    memberships: Vec<Membership>,
 }
 
 impl Judge<'_> {
@@ -227,14 +210,15 @@ impl Judge<'_> {
             return Some(Code::StaticPod.into());
         }
         let Some(owner) = pod.owner else { return Some(Code::BarePod.into()) };
-        if self.is_daemon(owner) {
+        let (kind, state) = self.owners[owner.at()];
+        if kind == OwnerKind::Daemon {
             return Some(Reason::new(Code::DaemonSetPod, Detail::Owner(owner)));
         }
         self.marks
             .protected(pod)
             .or_else(|| self.marks.opted_out(pod))
             .or_else(|| pod.group.and_then(|group| self.scope.group(group)).map(Reason::from))
-            .or_else(|| self.owner_state(owner))
+            .or(state)
             .or_else(|| self.lasting_trouble(at, owner))
             .or_else(|| self.lasting_budget(at))
             .or_else(|| self.placement(pod))
@@ -244,26 +228,6 @@ impl Judge<'_> {
             .or_else(|| self.marks.not_preemptable(pod))
             .or_else(|| self.marks.age(pod))
             .or_else(|| self.budget_now(self.forecast.grip(self.snapshot, at)))
-    }
-
-    fn is_daemon(&self, owner: OwnerIdx) -> bool {
-        let owner = &self.snapshot.owners[owner.at()];
-        owner.known == Some(Kind::DaemonSet) || self.snapshot.text(owner.kind) == "DaemonSet"
-    }
-
-    fn owner_state(&self, at: OwnerIdx) -> Option<Reason> {
-        let owner = &self.snapshot.owners[at.at()];
-        match owner.object {
-            OwnerObject::Gone => return Some(Reason::new(Code::OwnerGone, Detail::Owner(at))),
-            OwnerObject::Refused => return Some(Reason::new(Code::OwnerNotReadable, Detail::Owner(at))),
-            OwnerObject::Present(_) | OwnerObject::NotRead => {}
-        }
-        if self.snapshot.owner_chain(Some(at)).any(|workload| workload.deleting) {
-            let detail = Detail::OwnerClause(at, "it is being deleted");
-            return Some(Reason::new(Code::OwnerGone, detail));
-        }
-        let clause = self.shrinking[at.at()]?;
-        Some(Reason::new(Code::OwnerScalingDown, Detail::OwnerClause(at, clause)))
     }
 
     fn trouble(&self, at: PodIdx, owner: OwnerIdx) -> Option<Reason> {
@@ -282,7 +246,7 @@ impl Judge<'_> {
 
     fn liftable_trouble(&self, at: PodIdx, owner: OwnerIdx) -> Option<Reason> {
         let options = &self.request.movability;
-        if self.snapshot.owners[owner.at()].known.is_none() && !options.allow_custom_owners {
+        if self.owners[owner.at()].0 == OwnerKind::Custom && !options.allow_custom_owners {
             return Some(Reason::new(Code::CustomOwner, Detail::Owner(owner)));
         }
         self.trouble(at, owner).filter(|reason| match reason.code {
@@ -299,12 +263,15 @@ impl Judge<'_> {
             return Some(Reason::new(Code::SchedulerNotEnabled, Detail::Text(scheduler)));
         }
         let Some(group) = pod.group else { return Some(Code::NoPodGroup.into()) };
-        let group = &self.snapshot.groups[group.at()];
-        match group.origin {
+        match self.memberships[group.at()] {
+            Membership::Free => None,
             // Replacements have to stay in the part of the network where the others run (rulebook 2.10).
-            GroupOrigin::Object => group.hard_tier.map(|_| Code::HardTopology.into()),
-            GroupOrigin::Missing => Some(Reason::new(Code::PodGroupNotRead, Detail::Text(group.name))),
-            GroupOrigin::Virtual => {
+            Membership::HardTopology => Some(Code::HardTopology.into()),
+            Membership::NotRead => {
+                let name = self.snapshot.groups[group.at()].name;
+                Some(Reason::new(Code::PodGroupNotRead, Detail::Text(name)))
+            }
+            Membership::Virtual => {
                 if self.request.movability.has_pod_groups(self.snapshot.text(scheduler)) {
                     Some(Code::NoPodGroup.into())
                 } else {

@@ -51,9 +51,9 @@ fn f15_one_immovable_holder_keeps_the_node_and_a_card_less_pod_does_not() {
         .pod("a/cpu n2 0")
         .build();
     let facts = facts(&s, &request());
-    let blocked = facts.node_block(&s, NodeIdx(0)).unwrap();
+    let blocked = facts.node_block(&s, NodeIdx::new(0)).unwrap();
     assert_eq!((blocked.code(), blocked.pod()), ("UnmovablePod", Some(pod(&s, "p2"))));
-    assert_eq!(facts.node_block(&s, NodeIdx(1)), None);
+    assert_eq!(facts.node_block(&s, NodeIdx::new(1)), None);
     assert_eq!(why(&s, "cpu"), Some(Code::NotRequesting));
 }
 
@@ -113,12 +113,12 @@ fn f51_a_pod_that_is_leaving_is_no_victim_and_its_node_waits() {
     let f = facts(&s, &request());
     assert_eq!(why(&s, "p"), Some(Code::Terminating));
     assert!(!f.movability.blocks(pod(&s, "p")));
-    assert_eq!(f.victims(&s, NodeIdx(0)).collect::<Vec<_>>(), [pod(&s, "q")]);
-    assert_eq!(f.node_block(&s, NodeIdx(0)), None);
+    assert_eq!(f.victims(&s, NodeIdx::new(0)).collect::<Vec<_>>(), [pod(&s, "q")]);
+    assert_eq!(f.node_block(&s, NodeIdx::new(0)), None);
     let s = one(&leaving);
     let f = facts(&s, &request());
-    assert_eq!(f.node_block(&s, NodeIdx(0)).unwrap().code(), "Emptying");
-    assert!(f.scope.node(NodeIdx(0)).not_receiving.is_some());
+    assert_eq!(f.node_block(&s, NodeIdx::new(0)).unwrap().code(), "Emptying");
+    assert!(f.scope.node(NodeIdx::new(0)).not_receiving.is_some());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn f55_bare_static_and_daemon_pods_stay_and_finished_ones_are_ignored() {
         [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}});
     let s = one(&daemon);
     assert_eq!(why(&s, "p"), Some(Code::DaemonSetPod));
-    assert_eq!(facts(&s, &request()).node_block(&s, NodeIdx(0)).unwrap().code(), "UnmovablePod");
+    assert_eq!(facts(&s, &request()).node_block(&s, NodeIdx::new(0)).unwrap().code(), "UnmovablePod");
     let s = Cluster::new().nodes(1, 8).pod("a/p n1 1 - Succeeded").build();
     assert!(!facts(&s, &request()).movability.blocks(pod(&s, "p")));
 }
@@ -209,7 +209,7 @@ fn f69_pods_that_another_system_admits_need_a_flag() {
 #[test]
 fn f81_young_pods_and_pods_moved_not_long_ago_stay() {
     let s = one(&json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}));
-    let born = s.pods[0].created;
+    let born = i64::from(s.pods[0].created);
     let at = |now: Option<i64>, moves: Vec<RecentMove>| {
         let mut request = options(|o| {
             o.min_pod_age_seconds = 1800;
@@ -250,7 +250,7 @@ fn f26_f85_nodes_that_leave_or_do_not_answer_neither_give_nor_take() {
         ("NodeLeavingCluster", json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})),
     ] {
         let s = base().patch("Node", "n1", &patch).build();
-        let policy = facts(&s, &request()).scope.node(NodeIdx(0)).clone();
+        let policy = facts(&s, &request()).scope.node(NodeIdx::new(0)).clone();
         assert_eq!(policy.not_emptied.map(|k| k.code()), Some(code));
         assert_eq!(policy.not_receiving.map(|k| k.code()), Some(code));
     }
@@ -268,7 +268,7 @@ fn node_scope(include: Option<&str>, names: &[&str]) -> Request {
 fn f26_a_cordoned_node_receives_nothing_and_is_emptied_only_when_selected() {
     let s = Cluster::new().nodes(2, 8).group("a/g", 1).pod("a/p n1 1 g").pod("a/q n2 1 g");
     let s = s.patch("Node", "n1", &json!({"spec": {"unschedulable": true}})).build();
-    let policy = |request: &Request| facts(&s, request).scope.node(NodeIdx(0)).clone();
+    let policy = |request: &Request| facts(&s, request).scope.node(NodeIdx::new(0)).clone();
     assert_eq!(policy(&request()).not_emptied.map(|k| k.code()), Some("NodeCordoned"));
     for request in [request(), node_scope(Some("pool=a"), &[]), node_scope(None, &["n1"])] {
         assert_eq!(policy(&request).not_receiving.map(|k| k.code()), Some("NodeCordoned"));
@@ -416,7 +416,7 @@ fn names_and_selector_are_a_union_and_names_that_match_nothing_are_told() {
     let by_both = node_scope(Some("pool=b"), &["n2"]);
     let f = facts(&s, &by_both);
     assert_eq!(f.scope.node_count, 1);
-    assert!(f.scope.node(NodeIdx(1)).not_emptied.is_none());
+    assert!(f.scope.node(NodeIdx::new(1)).not_emptied.is_none());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::field::Field;
 use crate::filter::{Prepared, SchedulerRules, State};
 use crate::plan::problem::{Problem, Role};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx, ResourceIdx, SpecIdx};
+use crate::snapshot::model::{NodeIdx, NodeRulesIdx, PodIdx, ResourceIdx, SpecIdx};
 
 /// One resource in the units of one scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Demands {
         let mut classes: Vec<Demand> = Vec::new();
         let mut class_index: FxHashMap<Demand, u32> = FxHashMap::default();
         let mut class_of: FxHashMap<SpecIdx, u32> = FxHashMap::default();
-        let mut set_of_rules: FxHashMap<(SchedulerRules, u32), usize> = FxHashMap::default();
+        let mut set_of_rules: FxHashMap<(SchedulerRules, NodeRulesIdx), usize> = FxHashMap::default();
         // The first pod of each spec asks on behalf of all.
         let mut asked: FxHashMap<SpecIdx, crate::filter::Incoming> = FxHashMap::default();
         for &node in &field.candidates {
@@ -76,7 +76,7 @@ impl Demands {
         }
         for &spec in &specs {
             let rules = rules_of(spec);
-            let key = (rules, snapshot.spec(spec).node_rules.0);
+            let key = (rules, snapshot.spec(spec).node_rules);
             let set = *set_of_rules.entry(key).or_insert_with(|| {
                 let bits = Prepared::new(state, asked[&spec]).accepted_classes();
                 accepted.iter().position(|known| known == bits).unwrap_or_else(|| {

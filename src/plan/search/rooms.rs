@@ -125,8 +125,8 @@ impl<'f> Rooms<'f> {
             rooms.left[node.at() * dims..][..dims].copy_from_slice(&demands.left(state, node));
             rooms.slots[node.at()] = state.slots(node);
             rooms.receiver[node.at()] = true;
-            rooms.members[rooms.class[node.at()]].push(node.0);
-            rooms.set_open(node.0, true);
+            rooms.members[rooms.class[node.at()]].push(node.number());
+            rooms.set_open(node.number(), true);
         }
         for (at, &node) in field.candidates.iter().enumerate() {
             rooms.first.push(rooms.items.len());
@@ -166,7 +166,7 @@ impl<'f> Rooms<'f> {
     /// Where the victims of a candidate that is emptied go.
     pub fn places(&self, candidate: usize) -> impl Iterator<Item = (PodIdx, NodeIdx)> + '_ {
         let items = self.first[candidate]..self.first[candidate + 1];
-        items.filter_map(|item| Some((self.items[item].pod, NodeIdx(self.place[item]?))))
+        items.filter_map(|item| Some((self.items[item].pod, NodeIdx::new(self.place[item]? as usize))))
     }
 
     /// Candidates whose pods share a receiver with those of this one.
@@ -217,7 +217,7 @@ impl<'f> Rooms<'f> {
         for item in self.items_of(candidate) {
             self.lift(item);
         }
-        let node = self.candidates[candidate].0;
+        let node = self.candidates[candidate].number();
         if self.receiver[node as usize] {
             self.set_open(node, true);
             self.journal.push(Step::Opened(node));
@@ -231,7 +231,7 @@ impl<'f> Rooms<'f> {
 
     /// Closes a candidate; returns what needs a place: its items and its guests, lifted.
     fn close(&mut self, candidate: usize) -> Vec<u32> {
-        let node = self.candidates[candidate].0;
+        let node = self.candidates[candidate].number();
         if self.open[node as usize] {
             self.set_open(node, false);
             self.journal.push(Step::Closed(node));

@@ -15,7 +15,7 @@ use crate::snapshot::view::cluster::{
 };
 
 /// Namespaces are numbered at the end.
-const UNNUMBERED: NamespaceIdx = NamespaceIdx(u32::MAX);
+const UNNUMBERED: NamespaceIdx = NamespaceIdx::UNSET;
 
 pub(super) fn effect(text: &str) -> Effect {
     match text {
@@ -69,7 +69,7 @@ impl Builder {
             allocatable: allocatable.into_boxed_slice(),
             named: named.into_boxed_slice(),
             oversubscription,
-            class: NodeClassIdx(0),
+            class: NodeClassIdx::new(0),
         };
         self.nodes.push(node);
         Ok(())

@@ -185,7 +185,7 @@ impl Builder {
         };
         let serves = view.spec.extended_resource_name.as_ref().filter(|name| !name.is_empty());
         let serves = serves.map(|name| self.symbols.intern(name));
-        let created = created(view.metadata.creation_timestamp.as_deref());
+        let created = i64::from(created(view.metadata.creation_timestamp.as_deref()));
         self.dra.classes.push(DraftClass { class, serves, created });
         Ok(())
     }

@@ -50,34 +50,33 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
             owners[owner.at()].groups.push(GroupIdx::new(at));
         }
     }
-    let mut model: Vec<Pod> = Vec::with_capacity(pods.len());
-    let mut candidates = Vec::new();
-    let mut pods_on = vec![Vec::new(); nodes.len()];
-    let mut overheads = Vec::with_capacity(pods.len());
-    for (at, draft) in pods.into_iter().enumerate() {
-        let index = PodIdx::new(at);
-        let mut pod = draft.pod;
+    for (draft, group) in pods.iter_mut().zip(group_of) {
+        let pod = &mut draft.pod;
         pod.namespace = namespace_index[&draft.namespace];
         pod.nominated = node_index.get(&draft.nominated).copied();
         pod.owner = draft.owner.map(|key| owner_index.index[&key]);
-        pod.group = group_of[at];
+        pod.group = group;
+        if !draft.candidate {
+            bind(pod, draft.namespace, draft.node_name, &node_index, &builder)?;
+        }
+    }
+    let (place, pods_on) = number_pods(&pods, nodes.len());
+    let mut candidates = Vec::new();
+    for (draft, &index) in pods.iter().zip(&place) {
         if draft.candidate {
             candidates.push(index);
-        } else {
-            bind(&mut pod, draft.namespace, draft.node_name, &node_index, &builder)?;
         }
-        if let (Some(node), true) = (pod.node, pod.stands()) {
-            pods_on[node.at()].push(index);
-        }
-        if let Some(owner) = pod.owner {
+        if let Some(owner) = draft.pod.owner {
             owners[owner.at()].pods.push(index);
         }
-        if let Some(group) = pod.group {
+        if let Some(group) = draft.pod.group {
             groups[group.at()].pods.push(index);
         }
-        model.push(pod);
-        overheads.push(draft.overhead);
     }
+    candidates.sort_unstable();
+    let pods = in_place(pods, &place);
+    let (mut model, overheads): (Vec<Pod>, Vec<_>) =
+        pods.into_iter().map(|draft| (draft.pod, draft.overhead)).unzip();
     let workload_of = |pod: &Pod| match owners[pod.owner?.at()].object {
         OwnerObject::Present(at) => Some(at.at()),
         _ => None,
@@ -181,6 +180,44 @@ fn sort_pods(pods: &mut [DraftPod], symbols: &Symbols, namespaces: &FxHashMap<Sy
     });
 }
 
+/// The index of each pod, and those that stand on each node: node by node, since most of what is asked of many pods is
+/// asked node by node, and then those that stand nowhere.
+fn number_pods(pods: &[DraftPod], nodes: usize) -> (Vec<PodIdx>, Vec<Vec<PodIdx>>) {
+    let standing = |draft: &DraftPod| draft.pod.node.filter(|_| draft.pod.stands());
+    let mut pods_on: Vec<Vec<PodIdx>> = vec![Vec::new(); nodes];
+    let mut place = vec![PodIdx::UNSET; pods.len()];
+    let mut next = vec![0; nodes + 1];
+    for draft in pods {
+        if let Some(node) = standing(draft) {
+            next[node.at() + 1] += 1;
+        }
+    }
+    for at in 0..nodes {
+        pods_on[at].reserve_exact(next[at + 1]);
+        next[at + 1] += next[at];
+    }
+    for (draft, place) in pods.iter().zip(&mut place) {
+        let node = standing(draft);
+        let next = &mut next[node.map_or(nodes, NodeIdx::at)];
+        *place = PodIdx::new(*next);
+        *next += 1;
+        if let Some(node) = node {
+            pods_on[node.at()].push(*place);
+        }
+    }
+    (place, pods_on)
+}
+
+/// The pods in the order of their index.
+fn in_place(pods: Vec<DraftPod>, place: &[PodIdx]) -> Vec<DraftPod> {
+    let mut order = vec![0; pods.len()];
+    for (from, to) in place.iter().enumerate() {
+        order[to.at()] = from;
+    }
+    let mut pods: Vec<Option<DraftPod>> = pods.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|from| pods[from].take()).collect()
+}
+
 fn refuse_twins(pods: &[DraftPod], symbols: &Symbols) -> Result<(), InputError> {
     for pair in pods.windows(2) {
         if pair[0].namespace == pair[1].namespace && pair[0].pod.name == pair[1].pod.name {
@@ -211,7 +248,7 @@ fn number_owners(builder: &Builder, pods: &[DraftPod], workloads: &[DraftWorkloa
         .chain(builder.groups.iter().filter_map(|g| g.owner))
         .chain(workloads.iter().filter_map(|w| w.owner));
     for key in named {
-        index.insert(key, OwnerIdx(0));
+        index.insert(key, OwnerIdx::new(0));
     }
     let mut keys: Vec<OwnerKey> = index.keys().copied().collect();
     let text = |sym| builder.symbols.text(sym);
@@ -270,7 +307,7 @@ fn number_groups(
     order.sort_by_cached_key(|&at| {
         (namespace_index[&drafts[at].namespace], builder.symbols.sort_key(drafts[at].group.name))
     });
-    let mut place = vec![GroupIdx(0); drafts.len()];
+    let mut place = vec![GroupIdx::new(0); drafts.len()];
     let mut groups = Vec::with_capacity(drafts.len());
     let mut drafts: Vec<Option<DraftGroup>> = drafts.into_iter().map(Some).collect();
     for from in order {
@@ -352,7 +389,9 @@ fn number_budgets(
         for &budget in &covering {
             budgets[budget].pods.push(PodIdx::new(at));
         }
-        pod.budgets = covering.into_iter().map(BudgetIdx::new).collect();
+        if !covering.is_empty() {
+            pod.rare.get_or_insert_default().budgets = covering.into_iter().map(BudgetIdx::new).collect();
+        }
     }
     budgets
 }

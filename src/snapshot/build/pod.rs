@@ -4,9 +4,9 @@
 
 use super::resources::{Place, kube_units, volcano_knows, volcano_round, volcano_units};
 use super::{Builder, DraftPod};
-use crate::snapshot::model::pod::ContainerRole;
+use crate::snapshot::model::pod::{ContainerRole, PodDetails};
 use crate::snapshot::model::{
-    NamespaceIdx, NodeRulesIdx, Phase, Pod, PodSpec, Requests, RequestsIdx, ResourceIdx, SpecIdx, Sym,
+    Labels, NamespaceIdx, NodeRulesIdx, Phase, Pod, PodSpec, Requests, RequestsIdx, ResourceIdx, SpecIdx, Sym,
 };
 use crate::snapshot::names;
 use crate::snapshot::quantity::Quantity;
@@ -14,6 +14,9 @@ use crate::snapshot::read::InputError;
 use crate::snapshot::request::{Amounts, Container, PodResources};
 use crate::snapshot::view::basic::Pairs;
 use crate::snapshot::view::pod::{ContainerView, PodView, ResourcesView};
+
+/// Annotations that name the group of a pod, the stronger one first.
+const GROUP_NAMES: [&str; 2] = [names::GROUP_NAME, names::GROUP_NAME_VOLCANO];
 
 /// First minor version whose scheduler compares totals instead of containers when a pod is resized.
 const TOTALS_COMPARED_SINCE: u32 = 37;
@@ -51,8 +54,11 @@ impl Builder {
             (self.kube_requests(&kube), self.volcano_requests(&volcano))
         };
         let owner = self.owner_key(namespace, &meta.owner_references);
-        let annotations = self.labels(&meta.annotations);
-        let group_name = [names::GROUP_NAME, names::GROUP_NAME_VOLCANO]
+        // What names the group is told by `Pod::group`.
+        let others = meta.annotations.iter().filter(|(key, _)| !GROUP_NAMES.contains(&&**key));
+        let annotations =
+            Labels::new(others.map(|(k, v)| (self.symbols.intern(k), self.symbols.intern(v))).collect());
+        let group_name = GROUP_NAMES
             .iter()
             .find_map(|key| meta.annotations.get(key).filter(|v| !v.is_empty()))
             .map_or(Sym::EMPTY, |name| self.symbols.intern(name));
@@ -60,11 +66,10 @@ impl Builder {
             let claim = s.resource_claim_name.as_deref().unwrap_or_default();
             (self.symbols.intern(&s.name), self.symbols.intern(claim))
         });
-        let claim_names = claim_names.collect();
-        let extended = view.status.extended_resource_claim_status.as_ref();
+        let rare = PodDetails { budgets: Box::default(), annotations, claim_names: claim_names.collect() };
         let pod = Pod {
             name: self.symbols.intern(&meta.name),
-            namespace: NamespaceIdx(u32::MAX),
+            namespace: NamespaceIdx::UNSET,
             uid: self.symbols.intern(&meta.uid),
             spec,
             charged,
@@ -78,14 +83,11 @@ impl Builder {
             created: created(meta.creation_timestamp.as_deref()),
             owner: None,
             group: None,
-            budgets: Box::default(),
-            annotations,
-            claim_names,
-            extended_claim: extended.map_or(Sym::EMPTY, |s| self.symbols.intern(&s.resource_claim_name)),
             replacement: None,
             template: None,
             mirror: meta.annotations.get(names::MIRROR).is_some()
                 || meta.owner_references.iter().any(|r| &*r.kind == "Node"),
+            rare: (rare != PodDetails::default()).then(|| Box::new(rare)),
         };
         let node_name = self.symbols.intern(&view.spec.node_name);
         let nominated = self.symbols.intern(&view.status.nominated_node_name);
@@ -291,6 +293,7 @@ impl Builder {
 }
 
 /// Seconds since 1970 of an RFC 3339 time; 0 when absent or unreadable (ages then are unknown, never negative).
-pub(super) fn created(text: Option<&str>) -> i64 {
-    text.and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, jiff::Timestamp::as_second)
+pub(super) fn created(text: Option<&str>) -> u32 {
+    text.and_then(|t| t.parse::<jiff::Timestamp>().ok())
+        .map_or(0, |t| u32::try_from(t.as_second()).unwrap_or(0))
 }

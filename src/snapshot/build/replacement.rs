@@ -62,7 +62,7 @@ pub(super) fn resolve(
         pod.template = Some(template.facts);
         // VPA changes what the template asks for, and will do so again.
         let sized_by_other =
-            builder.symbols.find(names::VPA_UPDATES).and_then(|key| pod.annotations.get(key));
+            builder.symbols.find(names::VPA_UPDATES).and_then(|key| pod.details().annotations.get(key));
         if sized_by_other.is_some() || keeps_old_template(builder, workload, pod) {
             continue;
         }

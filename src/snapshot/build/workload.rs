@@ -68,7 +68,7 @@ impl Builder {
         let owner = self.owner_key(namespace, &meta.owner_references);
         let workload = Workload {
             kind,
-            namespace: NamespaceIdx(u32::MAX),
+            namespace: NamespaceIdx::UNSET,
             name: self.symbols.intern(&meta.name),
             uid: self.symbols.intern(&meta.uid),
             labels: self.labels(&meta.labels),

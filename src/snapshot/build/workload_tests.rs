@@ -71,7 +71,7 @@ fn r22_a_pod_resized_in_place_comes_back_in_the_size_of_the_template() {
     let s = build(&replica_set(template, LIVE));
     let spec = s.spec(s.pods[0].replacement.unwrap());
     assert_eq!(s.requests(spec.requests).get(ResourceIdx::CPU), 1000);
-    assert_eq!(s.charged(crate::snapshot::model::PodIdx(0), ResourceIdx::CPU), 4000);
+    assert_eq!(s.charged(crate::snapshot::model::PodIdx::new(0), ResourceIdx::CPU), 4000);
     assert_eq!((spec.priority, s.text(spec.scheduler)), (7, "volcano"), "what admission added stays");
     assert_eq!(s.node_rules[spec.node_rules.at()].tolerations.len(), 1);
     let vpa =

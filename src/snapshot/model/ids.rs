@@ -1,28 +1,47 @@
 //! Indices into the model. Each is a newtype, so that a node index can not be used for a pod.
 //!
-//! Indices follow names (nodes by name, pods and groups by namespace and name, classes by their first pod), so an
-//! order by index is an order by name and equal clusters get equal indices whatever the order of the input.
+//! Indices follow names (nodes by name, groups by namespace and name, pods by node, namespace and name, classes by their
+//! first pod), so an order by index is an order by name and equal clusters get equal indices whatever the order of the
+//! input.
+//!
+//! An index is stored one higher than its position, so that an `Option` of it is no larger: pods are many, and how much
+//! of them fits into the caches decides how fast everything is.
 //!
 //! May import: (nothing of this crate)
+
+use std::num::NonZeroU32;
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
+        pub struct $name(NonZeroU32);
 
         impl $name {
+            /// The index that no element has, for places that are filled in later.
+            pub const UNSET: Self = Self(NonZeroU32::MAX);
+
             /// The index of the element at `position`.
             ///
             /// # Panics
-            /// Beyond 2^32 elements, which no cluster has.
-            pub fn new(position: usize) -> Self {
-                Self(u32::try_from(position).expect("fewer than 2^32 elements"))
+            /// Beyond 2^32 − 2 elements, which no cluster has.
+            pub const fn new(position: usize) -> Self {
+                assert!(position < u32::MAX as usize - 1, "fewer than 2^32 - 2 elements");
+                #[expect(clippy::cast_possible_truncation, reason = "just compared")]
+                match NonZeroU32::new(position as u32 + 1) {
+                    Some(number) => Self(number),
+                    None => Self::UNSET,
+                }
+            }
+
+            /// The position as a number of 32 bits, for tables of many.
+            pub const fn number(self) -> u32 {
+                self.0.get() - 1
             }
 
             /// The position in its vector.
             pub const fn at(self) -> usize {
-                self.0 as usize
+                self.0.get() as usize - 1
             }
         }
     )+};
@@ -71,18 +90,18 @@ index! {
 
 impl ResourceIdx {
     /// cpu, in milli.
-    pub const CPU: Self = Self(0);
+    pub const CPU: Self = Self::new(0);
     /// memory, in bytes.
-    pub const MEMORY: Self = Self(1);
+    pub const MEMORY: Self = Self::new(1);
     /// ephemeral-storage, in bytes.
-    pub const EPHEMERAL: Self = Self(2);
+    pub const EPHEMERAL: Self = Self::new(2);
     /// pods, in pods.
-    pub const PODS: Self = Self(3);
+    pub const PODS: Self = Self::new(3);
 }
 
 impl Sym {
     /// The empty string.
-    pub const EMPTY: Self = Self(0);
+    pub const EMPTY: Self = Self::new(0);
 }
 
 impl Default for Sym {

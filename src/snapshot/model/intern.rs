@@ -25,19 +25,14 @@ pub struct Symbols {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
-    /// The symbol, or [`FREE`].
-    sym: u32,
+    sym: Option<Sym>,
 }
 
-const FREE: u32 = u32::MAX;
+const FREE: Slot = Slot { hash: 0, sym: None };
 
 impl Default for Symbols {
     fn default() -> Self {
-        let mut symbols = Self {
-            texts: String::new(),
-            spans: Vec::new(),
-            slots: vec![Slot { hash: 0, sym: FREE }; 1 << 10],
-        };
+        let mut symbols = Self { texts: String::new(), spans: Vec::new(), slots: vec![FREE; 1 << 10] };
         symbols.add("", symbols.free_slot(hash("")), hash(""));
         symbols
     }
@@ -82,10 +77,7 @@ impl Symbols {
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
-            if slot.sym == FREE {
-                return Err(at);
-            }
-            let sym = Sym(slot.sym);
+            let Some(sym) = slot.sym else { return Err(at) };
             if slot.hash == hash && self.text(sym) == text {
                 return Ok(sym);
             }
@@ -96,7 +88,7 @@ impl Symbols {
     fn free_slot(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
-        while self.slots[at].sym != FREE {
+        while self.slots[at].sym.is_some() {
             at = (at + 1) & mask;
         }
         at
@@ -107,11 +99,11 @@ impl Symbols {
         let start = end_of(&self.texts);
         self.texts.push_str(text);
         self.spans.push((start, end_of(&self.texts)));
-        self.slots[slot] = Slot { hash, sym: sym.0 };
+        self.slots[slot] = Slot { hash, sym: Some(sym) };
         if self.spans.len() * 4 > self.slots.len() * 3 {
             let old = std::mem::take(&mut self.slots);
-            self.slots = vec![Slot { hash: 0, sym: FREE }; old.len() * 2];
-            for used in old.into_iter().filter(|slot| slot.sym != FREE) {
+            self.slots = vec![FREE; old.len() * 2];
+            for used in old.into_iter().filter(|slot| slot.sym.is_some()) {
                 let at = self.free_slot(used.hash);
                 self.slots[at] = used;
             }

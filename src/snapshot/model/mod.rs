@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub nodes: Vec<Node>,
     /// Classes of nodes.
     pub node_classes: Vec<NodeClass>,
-    /// Pods by namespace and name.
+    /// Pods: those that stand on a node first, node by node, and there by namespace and name.
     pub pods: Vec<Pod>,
     /// Classes of pods.
     pub specs: Vec<PodSpec>,
@@ -68,7 +68,7 @@ pub struct Snapshot {
     pub dra: Dra,
     /// Claims, volumes, classes, drivers.
     pub storage: Storage,
-    /// Pods standing on each node, by index.
+    /// Pods standing on each node, by index: neighbours in [`Snapshot::pods`].
     pub pods_on: Vec<Vec<PodIdx>>,
     /// Pods that are asked about: they are in [`Snapshot::pods`] but stand nowhere.
     pub candidates: Vec<PodIdx>,
@@ -130,6 +130,16 @@ impl Snapshot {
     /// Name of a pod.
     pub fn pod_name(&self, pod: PodIdx) -> &str {
         self.text(self.pod(pod).name)
+    }
+
+    /// Orders pods by namespace and name, as people list them. Indices order them node by node.
+    pub fn compare_pods(&self, a: PodIdx, b: PodIdx) -> Ordering {
+        let (one, other) = (self.pod(a), self.pod(b));
+        if one.node == other.node && one.stands() && other.stands() {
+            return a.cmp(&b);
+        }
+        let namespaces = one.namespace.cmp(&other.namespace);
+        namespaces.then_with(|| self.compare(one.name, other.name)).then(a.cmp(&b))
     }
 
     /// Name of a namespace.

@@ -2,6 +2,8 @@
 //!
 //! May import: snapshot
 
+use std::sync::LazyLock;
+
 use super::ids::{
     BudgetIdx, GroupIdx, NamespaceIdx, NodeIdx, NodeRulesIdx, OwnerIdx, RequestsIdx, ResourceIdx, SpecIdx,
     Sym,
@@ -234,7 +236,7 @@ impl Phase {
     }
 }
 
-/// A live pod.
+/// A live pod: 64 bytes, since everything that looks at many of them pays for their size.
 #[derive(Clone, Debug)]
 pub struct Pod {
     /// Name.
@@ -262,29 +264,42 @@ pub struct Pod {
     pub nominated: Option<NodeIdx>,
     /// The Ready condition is True.
     pub ready: bool,
-    /// Creation time, seconds since 1970; 0 when absent.
-    pub created: i64,
+    /// Creation time, seconds since 1970 (until 2106); 0 when absent.
+    pub created: u32,
     /// Controlling owner.
     pub owner: Option<OwnerIdx>,
     /// `PodGroup`, real or virtual.
     pub group: Option<GroupIdx>,
-    /// Budgets that select it.
-    pub budgets: Box<[BudgetIdx]>,
-    /// Annotations on the allow-list, as symbols.
-    pub annotations: Labels,
-    /// Generated names of template claims: (name in the pod, claim; `EMPTY` = none needed).
-    pub claim_names: Box<[(Sym, Sym)]>,
-    /// Claim that the scheduler made for extended resources; `EMPTY` = none.
-    pub extended_claim: Sym,
     /// Class of the replacement that its controller will make, where it differs from its own.
     pub replacement: Option<SpecIdx>,
     /// What its controller's template says besides, if the template is known.
     pub template: Option<TemplateFacts>,
     /// Owned by a node: a mirror (static) pod.
     pub mirror: bool,
+    /// What few pods have; see [`Pod::details`].
+    pub rare: Option<Box<PodDetails>>,
 }
 
+/// What few pods have, or few questions need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodDetails {
+    /// Budgets that select it.
+    pub budgets: Box<[BudgetIdx]>,
+    /// Annotations on the allow-list, as symbols.
+    pub annotations: Labels,
+    /// Generated names of template claims: (name in the pod, claim; `EMPTY` = none needed).
+    pub claim_names: Box<[(Sym, Sym)]>,
+}
+
+/// Of a pod that has none of it.
+static PLAIN: LazyLock<PodDetails> = LazyLock::new(PodDetails::default);
+
 impl Pod {
+    /// What few pods have.
+    pub fn details(&self) -> &PodDetails {
+        self.rare.as_deref().unwrap_or(&PLAIN)
+    }
+
     /// Class of the pod that its controller makes when this one is evicted.
     pub fn replacement_spec(&self) -> SpecIdx {
         self.replacement.unwrap_or(self.spec)

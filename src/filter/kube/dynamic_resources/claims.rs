@@ -101,7 +101,7 @@ fn of_template(
     template: Sym,
 ) -> Result<Option<Found<'_>>, Failure> {
     let generated = |pod: PodIdx| {
-        let names = &snapshot.pod(pod).claim_names;
+        let names = &snapshot.pod(pod).details().claim_names;
         names.iter().find(|(own, _)| *own == entry).map(|&(_, claim)| claim)
     };
     if let Some(pod) = incoming.pod {

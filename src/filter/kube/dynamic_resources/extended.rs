@@ -87,7 +87,7 @@ fn requests_for(spec: &PodSpec, resource: ResourceIdx, class: Sym) -> Vec<(Strin
             capacity: false,
         };
         let request = DeviceRequest { name: Sym::EMPTY, alternatives: Box::new([alternative]) };
-        (format!("container-{at}-request-{:04}", resource.0), request)
+        (format!("container-{at}-request-{:04}", resource.number()), request)
     };
     requests.into_iter().map(request).collect()
 }

@@ -161,7 +161,7 @@ proptest! {
             prop_assert_eq!(used(&state), devices);
         }
         prop_assert!(matches!(
-            state.counters.devices.standing(&snapshot, ClaimIdx(0)),
+            state.counters.devices.standing(&snapshot, ClaimIdx::new(0)),
             Standing::Allocated(_)
         ));
     }

@@ -38,7 +38,7 @@ fn d4_extended_resources_are_served_where_no_device_plugin_does() {
     assert_eq!(says(&four(), &asks(4), "n1"), PASS);
     assert_eq!(says(&four(), &asks(5), "n1"), FINAL);
     let snapshot = cluster(&four(), &asks(4));
-    let verdict = crate::filter::evaluate(&State::live(&snapshot), candidate(&snapshot), NodeIdx(0));
+    let verdict = crate::filter::evaluate(&State::live(&snapshot), candidate(&snapshot), NodeIdx::new(0));
     assert!(verdict.passes(), "{verdict:?}");
     let plugin = node_with("n1", "", "", "cpu: 64, memory: 64Gi, pods: 110, example.com/card: 1");
     let objects = vec![plugin, CLASS.to_owned(), slice("n1", &[])];
