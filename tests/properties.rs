@@ -5,6 +5,7 @@
 
 mod support;
 
+use kubectl_repack::api::Algorithm;
 use kubectl_repack::plan::types::Plan;
 use kubectl_repack::plan::{Planned, Request, make};
 use kubectl_repack::snapshot::Snapshot;
@@ -248,4 +249,26 @@ fn drain_is_never_better_than_exhaustive_search_and_sometimes_worse() {
         }
     }
     assert!(worse >= 1 && equal >= 5, "worse {worse}, equal {equal}");
+}
+
+#[test]
+fn a_limit_on_freed_nodes_frees_as_many_as_it_allows() {
+    let (mut short, mut tight) = (Vec::new(), 0);
+    for knobs in [Knobs::mixed(12), Knobs::plain(30)] {
+        for seed in 0..20 {
+            let snapshot = generator::snapshot(seed, &knobs);
+            let request = Request { algorithm: Algorithm::Search, ..open() };
+            let whole = planned(&snapshot, &request).freed.len();
+            for limit in 1..=whole + 1 {
+                let limited = Request { max_freed_nodes: u64::try_from(limit).ok(), ..request.clone() };
+                let freed = planned(&snapshot, &limited).freed.len();
+                tight += usize::from(limit == whole);
+                if freed < limit.min(whole) || freed > limit {
+                    short.push(format!("seed {seed}, {} nodes: {freed} of {limit}", knobs.nodes));
+                }
+            }
+        }
+    }
+    assert!(short.is_empty(), "{short:#?}");
+    assert!(tight > 20, "too few clusters free anything: {tight}");
 }

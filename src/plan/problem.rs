@@ -71,7 +71,7 @@ pub struct Cap {
 }
 
 /// A planning task.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Problem<'s> {
     /// The cluster.
     pub snapshot: &'s Snapshot,

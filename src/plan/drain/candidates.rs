@@ -127,7 +127,7 @@ mod tests {
         for at in [2, 0, 1] {
             candidates.set(NodeIdx::new(at), vector(1, 0, 1, 1, 1));
         }
-        let order: Vec<u32> = candidates.bucket(vector(1, 0, 1, 1, 1)).map(|n| n.number()).collect();
+        let order: Vec<u32> = candidates.bucket(vector(1, 0, 1, 1, 1)).map(NodeIdx::number).collect();
         assert_eq!(order, [0, 1, 2]);
         candidates.set(NodeIdx::new(1), vector(0, 0, 1, 1, 1));
         candidates.remove(NodeIdx::new(2));

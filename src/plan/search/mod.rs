@@ -7,7 +7,7 @@
 //!
 //! Effort is counted in looks at receivers and branches of the solver, never in time.
 //!
-//! May import: snapshot, filter, plan
+//! May import: snapshot, filter, parallel, plan
 
 mod choice;
 mod demand;
@@ -38,6 +38,7 @@ use super::drain::{Outcome, drain};
 use super::problem::Problem;
 use super::types::Plan;
 use crate::filter::State;
+use crate::parallel;
 use crate::snapshot::model::NodeIdx;
 
 /// What Search came to.
@@ -71,16 +72,63 @@ const TRIES_OF_ONE: u64 = 20_000;
 
 /// Searches. `state` is the live cluster with room taken for pending pods, `most` a bound on the nodes that any plan
 /// frees.
+///
+/// Where a limit on freed nodes is not reached although the bound allows it, the search without the limit may have come
+/// further: programs for fewer nodes than there could be have answers that are further from whole ones. Its plan is then
+/// cut down to the limit.
 pub fn search<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort: u64) -> Found {
-    let drained = drain(problem, state.clone());
+    let found = search_within(problem, state, most, effort);
+    let Some(limit) = problem.max_freed else { return found };
+    if found.outcome.plan.freed.len() >= limit.min(found.most) {
+        return found;
+    }
+    let without_limit = Problem { max_freed: None, ..problem.clone() };
+    let larger = search_within(&without_limit, state, most, effort).outcome.plan;
+    let cut = cut_down(problem, state, &larger, limit);
+    if !better(problem, &cut.plan, &found.outcome.plan) {
+        return found;
+    }
+    let field = Field::new(problem);
+    let rows = Rows::new(&field, &Demands::new(&field, state), state);
+    let least_cost = least_cost(&field, &rows, cut.plan.freed.len());
+    Found { outcome: cut, least_cost, ..found }
+}
+
+/// Gives up what costs most until as many nodes are left as the limit allows. What can be placed together can be placed
+/// with less.
+fn cut_down<'s>(problem: &Problem<'s>, state: &State<'s>, plan: &Plan, limit: usize) -> Outcome {
+    let field = Field::new(problem);
+    let rows = Rows::new(&field, &Demands::new(&field, state), state);
+    let barred = vec![false; field.len()];
+    let mut choice = Choice::new(&field, &rows, &barred);
+    for at in (0..field.len()).filter(|&at| plan.freed.contains(&field.candidates[at])) {
+        choice.insert(at);
+    }
+    while choice.count() > limit {
+        let mut others = choice.chosen();
+        others.retain(|&at| !field.is_must(at));
+        let Some((_, worst)) = others.into_iter().map(|at| (choice.saved_cost(at), at)).max() else { break };
+        choice.remove(worst);
+    }
+    let nodes = choice.chosen().into_iter().map(|at| field.candidates[at]).collect();
+    let places = plan.moves.iter().map(|m| (m.pod, m.to)).collect();
+    realize(problem, state.clone(), &Wish { nodes, places })
+}
+
+fn search_within<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effort: u64) -> Found {
     let field = Field::new(problem);
     if problem.must.is_some() && field.must.is_none() {
         return none(problem);
     }
-    let demands = Demands::new(&field, state);
-    let rows = Rows::new(&field, &demands, state);
     let most = problem.max_freed.map_or(most, |free| most.min(free)).min(field.len());
-    let (most, start) = most_candidates(&field, &rows, most);
+    // The program is solved while Drain plans.
+    let drain_beside = || drain(problem, state.clone());
+    let (drained, (demands, rows, (most, start))) = parallel::both(drain_beside, || {
+        let demands = Demands::new(&field, state);
+        let rows = Rows::new(&field, &demands, state);
+        let answer = most_candidates(&field, &rows, most);
+        (demands, rows, answer)
+    });
     let barred = vec![false; field.len()];
     let mut task = Task { field: &field, demands: &demands, rows: &rows, state, most, barred };
     let position: FxHashMap<_, usize> =
