@@ -11,6 +11,7 @@ pub mod cli;
 pub mod engine;
 pub mod filter;
 pub mod fragmentation;
+pub mod parallel;
 pub mod plan;
 pub mod snapshot;
 pub mod verify;

@@ -52,9 +52,7 @@ const SHARES: [usize; 8] = [10, 25, 50, 75, 90, 95, 99, 100];
 pub fn frontier(snapshot: &Snapshot, request: &Request) -> Result<Frontier, Fault> {
     let mut plans = Points::new(snapshot, request)?;
     let benefit = request.least_benefit().map(|least| stop(&mut plans, least)).transpose()?;
-    for freed in levels(plans.most()) {
-        plans.at(freed)?;
-    }
+    plans.make(&levels(plans.most()))?;
     let mut points: Vec<Point> = Vec::new();
     for planned in plans.made() {
         let point = point(snapshot, request, planned);

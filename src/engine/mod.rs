@@ -4,7 +4,7 @@
 //! check refuses is replaced by Drain's, and the report says so; one of Drain's is a fault of this program and is
 //! not shown.
 //!
-//! May import: api, engine, snapshot, plan, verify
+//! May import: api, engine, parallel, snapshot, plan, verify
 
 mod benefit;
 mod certificate;

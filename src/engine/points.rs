@@ -1,10 +1,11 @@
 //! Plans of one request for growing numbers of freed nodes, each made once.
 //!
-//! May import: engine, plan, snapshot
+//! May import: engine, parallel, plan, snapshot
 
 use std::collections::BTreeMap;
 
 use super::{Fault, checked_plan};
+use crate::parallel;
 use crate::plan::benefit::Step;
 use crate::plan::{Planned, Request};
 use crate::snapshot::Snapshot;
@@ -38,11 +39,26 @@ impl<'s> Points<'s> {
     /// The plan of at most so many nodes.
     pub fn at(&mut self, freed: usize) -> Result<&Planned, Fault> {
         if !self.made.contains_key(&freed) {
-            let max_freed_nodes = u64::try_from(freed).ok();
-            let request = Request { max_freed_nodes, ..self.request.clone() };
-            self.made.insert(freed, checked_plan(self.snapshot, &request)?);
+            self.made.insert(freed, self.plan(freed)?);
         }
         Ok(&self.made[&freed])
+    }
+
+    /// Makes the plans of all these numbers of nodes that are not made yet, on all processors. Each is what
+    /// [`Points::at`] makes: no plan depends on another.
+    pub fn make(&mut self, levels: &[usize]) -> Result<(), Fault> {
+        let missing: Vec<usize> =
+            levels.iter().copied().filter(|level| !self.made.contains_key(level)).collect();
+        let plans = parallel::map(&missing, |&freed| self.plan(freed));
+        for (freed, planned) in missing.into_iter().zip(plans) {
+            self.made.insert(freed, planned?);
+        }
+        Ok(())
+    }
+
+    fn plan(&self, freed: usize) -> Result<Planned, Fault> {
+        let max_freed_nodes = u64::try_from(freed).ok();
+        checked_plan(self.snapshot, &Request { max_freed_nodes, ..self.request.clone() })
     }
 
     /// The plans made so far, by the number of nodes that was asked for.

@@ -5,7 +5,7 @@
 //! or [`search`] chooses nodes and receivers, [`takers`] keeps it off room that waiting gangs would take, [`outcome`] says what came
 //! of it, [`status`] says it in the words of the API.
 //!
-//! May import: snapshot, filter, fragmentation, api
+//! May import: snapshot, filter, fragmentation, api, parallel
 
 pub mod benefit;
 pub mod cascade;
