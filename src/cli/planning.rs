@@ -8,9 +8,8 @@ use super::output::Out;
 use super::output::picture::{Block, Holder, Picture, Row, Totals};
 use super::source::HOW_TO_SAVE;
 use crate::api::{RepackRun, nearest, one_decimal};
-use crate::engine::{self, Certificate, Fault, Fit, Frontier};
+use crate::engine::{self, Answer, Certificate, Fault, Frontier};
 use crate::fragmentation::resources_in_use;
-use crate::plan::fit::noticed;
 use crate::plan::kept::Kept;
 use crate::plan::{Planned, Request};
 use crate::snapshot::Snapshot;
@@ -68,7 +67,7 @@ fn warn(snapshot: &Snapshot, request: &Request, noticed: &[String], out: &mut Ou
     }
 }
 
-/// Whether the pods that are asked about fit, and the resource that they ask for.
+/// Whether the pods that are asked about fit.
 ///
 /// # Errors
 /// Like [`plan`].
@@ -77,12 +76,11 @@ pub fn fit(
     options: &PlanOptions,
     resource: &str,
     out: &mut Out,
-) -> Result<(Fit, String), CliError> {
+) -> Result<Answer, CliError> {
     let (_, request) = options.request_for(resource)?;
     let found = engine::fit(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
-    let noticed = noticed(snapshot, &request).unwrap_or_default();
-    warn(snapshot, &request, &noticed, out);
-    Ok((found, request.resource))
+    warn(snapshot, &request, &found.noticed, out);
+    Ok(found.answer)
 }
 
 fn request(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Request), CliError> {
@@ -95,14 +93,19 @@ fn request(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Req
         options.request_for(&resource)?;
         let known: Vec<&str> =
             snapshot.extended_resources().into_iter().map(|r| snapshot.resource_name(r)).collect();
-        let error = CliError::failure(format!("no node provides and no pod requests {resource}"));
-        return Err(match nearest(&resource, known.iter().copied()) {
-            Some(near) => error.hint(format!("did you mean -r {near}")),
-            None if known.is_empty() => error,
-            None => error.hint(format!("name one of these: -r {}", known.join(", -r "))),
-        });
+        return Err(no_such_resource(&resource, &known));
     }
     options.request_for(&resource)
+}
+
+/// Nothing provides or requests the resource, while these are `known`.
+pub fn no_such_resource(resource: &str, known: &[&str]) -> CliError {
+    let error = CliError::failure(format!("no node provides and no pod requests {resource}"));
+    match nearest(resource, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean -r {near}")),
+        None if known.is_empty() => error,
+        None => error.hint(format!("name one of these: -r {}", known.join(", -r "))),
+    }
 }
 
 fn refused(snapshot: &Snapshot, fault: &Fault) -> CliError {

@@ -18,7 +18,7 @@ use crate::snapshot::write::SnapshotWriter;
 pub fn run(args: &SnapshotArgs, out: &mut Out) -> Result<(), CliError> {
     let mut writer = SnapshotWriter::default();
     for file in source::files(&args.input())? {
-        source::open(&file, |reader, name| writer.read(reader, name))?;
+        source::open(&file, "cannot read the cluster state", |reader, name| writer.read(reader, name))?;
     }
     if args.anonymize {
         writer.anonymize();

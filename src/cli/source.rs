@@ -24,7 +24,7 @@ pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroup
 /// # Errors
 /// A usage error without any file; else what can not be read, as one sentence that names the file, object and field.
 pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
-    load_with(args, out, |_| Ok(()))
+    load_with(args, out, |_, _| Ok(()))
 }
 
 /// Like [`load`], with objects that `add` puts beside those of the files.
@@ -34,7 +34,7 @@ pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
 pub fn load_with(
     args: &SourceArgs,
     out: &mut Out,
-    add: impl FnOnce(&mut Builder) -> Result<(), CliError>,
+    add: impl FnOnce(&mut Builder, &mut Out) -> Result<(), CliError>,
 ) -> Result<Snapshot, CliError> {
     let files = files(&args.snapshot)?;
     let mut builder = Builder::new(BuildOptions::default());
@@ -42,7 +42,7 @@ pub fn load_with(
     for file in &files {
         stats.merge(read(file, &mut builder)?);
     }
-    add(&mut builder)?;
+    add(&mut builder, out)?;
     let snapshot = builder
         .finish()
         .map_err(|fault| CliError::failure("cannot use this cluster state").because(fault))?;
@@ -88,12 +88,14 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn read(path: &Path, builder: &mut Builder) -> Result<ReadStats, CliError> {
-    open(path, |reader, name| read_all(reader, name, builder))
+    open(path, "cannot read the cluster state", |reader, name| read_all(reader, name, builder))
 }
 
-/// Opens one of [`files`] and reads it with `read`, which gets the reader and the name for messages.
+/// Opens a file or standard input and reads it with `read`, which gets the reader and the name for messages. A fault
+/// of the content says itself where it is; `attempt` is what failed then.
 pub(super) fn open<T>(
     path: &Path,
+    attempt: &str,
     read: impl FnOnce(&mut dyn Read, &str) -> Result<T, InputError>,
 ) -> Result<T, CliError> {
     if is_stdin(path) {
@@ -103,8 +105,7 @@ pub(super) fn open<T>(
     let name = path.display().to_string();
     let mut file =
         File::open(path).map_err(|fault| CliError::failure(format!("cannot read {name}")).because(fault))?;
-    // A fault of the content says itself where it is, with file and item.
-    read(&mut file, &name).map_err(|fault| CliError::failure("cannot read the cluster state").because(fault))
+    read(&mut file, &name).map_err(|fault| CliError::failure(attempt).because(fault))
 }
 
 /// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.

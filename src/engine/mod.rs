@@ -13,7 +13,7 @@ mod frontier;
 mod points;
 
 pub use certificate::{Certificate, Instead, certificate};
-pub use fit::{Fit, fit};
+pub use fit::{Answer, Fit, fit};
 pub use frontier::{Frontier, Point, frontier};
 
 use crate::api::Algorithm;

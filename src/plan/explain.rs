@@ -306,30 +306,38 @@ impl<'s> Explainer<'s> {
         self.ask(self.problem.replacement[pod.at()], nodes)
     }
 
-    /// Which of these nodes accept a pod, and the others by reason.
     fn ask(&self, pod: Incoming, nodes: impl Iterator<Item = NodeIdx>) -> (Vec<NodeIdx>, Vec<Refusal>) {
-        let prepared = Prepared::new(&self.state, pod);
-        let mut fits = Vec::new();
-        let mut refusals: Vec<Refusal> = Vec::new();
-        for node in nodes {
-            let (Verdict::Wait(failure) | Verdict::Fail(failure)) = prepared.verdict(node) else {
-                fits.push(node);
-                continue;
-            };
-            match refusals.iter_mut().find(|r| kind(&r.failure) == kind(&failure)) {
-                Some(same) => {
-                    if nearness(&failure.detail) > nearness(&same.failure.detail) {
-                        same.closest = node;
-                        same.failure = failure;
-                    }
-                    same.nodes.push(node);
-                }
-                None => refusals.push(Refusal { nodes: vec![node], closest: node, failure }),
-            }
-        }
-        refusals.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then(a.closest.cmp(&b.closest)));
-        (fits, refusals)
+        refusals(&self.state, pod, nodes)
     }
+}
+
+/// Which of these nodes accept a pod, and the others by reason, most nodes first.
+pub(super) fn refusals(
+    state: &State<'_>,
+    pod: Incoming,
+    nodes: impl Iterator<Item = NodeIdx>,
+) -> (Vec<NodeIdx>, Vec<Refusal>) {
+    let prepared = Prepared::new(state, pod);
+    let mut fits = Vec::new();
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for node in nodes {
+        let (Verdict::Wait(failure) | Verdict::Fail(failure)) = prepared.verdict(node) else {
+            fits.push(node);
+            continue;
+        };
+        match refusals.iter_mut().find(|r| kind(&r.failure) == kind(&failure)) {
+            Some(same) => {
+                if nearness(&failure.detail) > nearness(&same.failure.detail) {
+                    same.closest = node;
+                    same.failure = failure;
+                }
+                same.nodes.push(node);
+            }
+            None => refusals.push(Refusal { nodes: vec![node], closest: node, failure }),
+        }
+    }
+    refusals.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then(a.closest.cmp(&b.closest)));
+    (fits, refusals)
 }
 
 /// What makes two refusals the same reason: the plugin, the sort of detail, and what it is about.

@@ -176,7 +176,7 @@ fn waits(snapshot: &Snapshot, pod: PodIdx) -> bool {
         && p.phase == Phase::Pending
         && !p.terminating
         && snapshot.spec_of(pod).gates.is_empty()
-        && !snapshot.candidates.contains(&pod)
+        && snapshot.candidates.binary_search(&pod).is_err()
 }
 
 fn room_for(

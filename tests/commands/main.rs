@@ -10,6 +10,7 @@ mod fit;
 #[path = "../support/golden.rs"]
 mod golden;
 mod kept;
+mod readme;
 mod transcript;
 
 use std::path::{Path, PathBuf};

@@ -9,7 +9,8 @@
 
 use std::process::{Command, Stdio};
 
-const PROMPT: &str = "$ kubectl repack";
+/// What a command line starts with.
+pub const PROMPT: &str = "$ kubectl repack";
 const END: &str = "---- exit ";
 
 /// The text with everything that its commands print now. A new command needs nothing but its first line.
@@ -19,7 +20,8 @@ pub fn rewritten(text: &str) -> String {
     for line in text.lines() {
         if line.starts_with(PROMPT) {
             result.push_str(if inside { "\n" } else { "" });
-            result.push_str(&format!("{line}\n{}", run(line)));
+            let (stdout, rest) = run(line);
+            result.push_str(&format!("{line}\n{stdout}{rest}"));
             inside = true;
         } else if !inside {
             result.push_str(&format!("{line}\n"));
@@ -30,7 +32,13 @@ pub fn rewritten(text: &str) -> String {
     result
 }
 
-fn run(line: &str) -> String {
+/// What the command of a line prints on standard output.
+pub fn stdout(line: &str) -> String {
+    run(line).0
+}
+
+/// Standard output, then standard error and the exit code.
+fn run(line: &str) -> (String, String) {
     let (command, most) = match line.split_once(" | head -") {
         Some((command, count)) => (command, count.parse().unwrap()),
         None => (line, usize::MAX),
@@ -52,7 +60,7 @@ fn run(line: &str) -> String {
             .replace(env!("CARGO_PKG_VERSION"), "VERSION")
     };
     let stdout = head(&text(done.stdout), most);
-    format!("{stdout}---- stderr\n{}{END}{}\n", text(done.stderr), done.status.code().unwrap())
+    (stdout, format!("---- stderr\n{}{END}{}\n", text(done.stderr), done.status.code().unwrap()))
 }
 
 fn head(text: &str, most: usize) -> String {

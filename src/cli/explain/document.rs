@@ -1,12 +1,13 @@
 //! The explanation as a versioned document: everything that the text shows.
 //!
-//! May import: cli, api, engine, snapshot, plan
+//! May import: cli, api, engine, snapshot, filter, plan
 
 use serde::Serialize;
 
 use super::proof::{Proof, proof};
 use crate::api::{API_VERSION, ReservedRoom};
 use crate::engine::Certificate;
+use crate::filter::SchedulerRules;
 use crate::plan::explain::{Answer, Explainer, PodExplanation, Refusal};
 use crate::plan::kept::Kept;
 use crate::plan::reason::Reason;
@@ -111,6 +112,18 @@ pub struct RefusalAnswer {
     pub closest: String,
     /// All of them.
     pub nodes: Vec<String>,
+}
+
+impl RefusalAnswer {
+    /// A refusal in words; amounts are told in the units of these rules.
+    pub fn of(snapshot: &Snapshot, rules: SchedulerRules, refusal: &Refusal) -> Self {
+        Self {
+            plugin: refusal.failure.plugin.as_str().to_owned(),
+            message: refusal.failure.sentence(snapshot, rules),
+            closest: snapshot.node_name(refusal.closest).to_owned(),
+            nodes: refusal.nodes.iter().map(|&node| snapshot.node_name(node).to_owned()).collect(),
+        }
+    }
 }
 
 /// Explains a node.
@@ -272,12 +285,7 @@ fn pod_answer(snapshot: &Snapshot, explainer: &Explainer<'_>, found: &PodExplana
         receivers,
         refusals: refusals
             .iter()
-            .map(|r| RefusalAnswer {
-                plugin: r.failure.plugin.as_str().to_owned(),
-                message: r.failure.sentence(snapshot, explainer.rules_of(found.pod)),
-                closest: snapshot.node_name(r.closest).to_owned(),
-                nodes: names(&r.nodes),
-            })
+            .map(|refusal| RefusalAnswer::of(snapshot, explainer.rules_of(found.pod), refusal))
             .collect(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! May import: cli, snapshot, plan, api
 
-mod document;
+pub(super) mod document;
 mod proof;
 mod text;
 

@@ -220,7 +220,9 @@ fn in_place(pods: Vec<DraftPod>, place: &[PodIdx]) -> Vec<DraftPod> {
 
 fn refuse_twins(pods: &[DraftPod], symbols: &Symbols) -> Result<(), InputError> {
     for pair in pods.windows(2) {
-        if pair[0].namespace == pair[1].namespace && pair[0].pod.name == pair[1].pod.name {
+        // A pod that is only asked about may be one that is there already.
+        let same_side = pair[0].candidate == pair[1].candidate;
+        if same_side && pair[0].namespace == pair[1].namespace && pair[0].pod.name == pair[1].pod.name {
             let (namespace, name) = (symbols.text(pair[0].namespace), symbols.text(pair[0].pod.name));
             return Err(InputError::object("Pod", namespace, name, "is in the input twice"));
         }

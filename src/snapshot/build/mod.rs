@@ -20,6 +20,9 @@ mod storage_finish;
 #[cfg(test)]
 mod tests;
 mod totals;
+pub mod wanted;
+#[cfg(test)]
+mod wanted_tests;
 mod workload;
 #[cfg(test)]
 mod workload_tests;
@@ -194,8 +197,22 @@ impl Builder {
 
     /// Extended resources that a pod so far asks for and that is not finished, by name.
     pub fn requested(&self) -> Vec<String> {
+        self.requested_by(|draft| !draft.pod.phase.is_finished())
+    }
+
+    /// Extended resources that the pods ask for which are only asked about, by name.
+    pub fn requested_by_candidates(&self) -> Vec<String> {
+        self.requested_by(|draft| draft.candidate)
+    }
+
+    /// Extended resources that any node or pod so far names, in no order.
+    pub fn named_resources(&self) -> impl Iterator<Item = &str> {
+        self.resources.names().iter().map(|&name| self.symbols.text(name)).filter(|name| is_extended(name))
+    }
+
+    fn requested_by(&self, who: impl Fn(&DraftPod) -> bool) -> Vec<String> {
         let names = self.resources.names();
-        let pods = self.pods.iter().filter(|draft| !draft.pod.phase.is_finished());
+        let pods = self.pods.iter().filter(|draft| who(draft));
         let amounts = pods.flat_map(|draft| self.requests.values()[draft.pod.charged.at()].0.iter());
         let asked = amounts.filter(|(_, amount)| *amount > 0).map(|&(resource, _)| resource);
         let mut resources: Vec<_> = asked.collect::<BTreeSet<_>>().into_iter().collect();

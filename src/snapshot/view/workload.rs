@@ -103,6 +103,10 @@ pub struct JobView<'a> {
 pub struct JobSpecView<'a> {
     /// Suspended.
     pub suspend: Option<bool>,
+    /// Pods at the same time; absent is 1.
+    pub parallelism: Option<i64>,
+    /// Pods that have to succeed; absent: one of them.
+    pub completions: Option<i64>,
     /// Failures tolerated; absent is 6, or no limit with a limit per index.
     pub backoff_limit: Option<i64>,
     /// Failures tolerated per index.
@@ -184,6 +188,14 @@ pub struct VolcanoJobView<'a> {
 pub struct VolcanoJobSpecView<'a> {
     /// Restarts before the job fails; absent or 0 is 3.
     pub max_retry: Option<i64>,
+    /// Pods needed to run; absent or 0: the sum over the tasks.
+    pub min_available: Option<i64>,
+    /// Scheduler of pods whose template names none; empty is Volcano.
+    #[serde(borrow)]
+    pub scheduler_name: Text<'a>,
+    /// Queue; empty is `default`.
+    #[serde(borrow)]
+    pub queue: Text<'a>,
     /// Policies of the job, behind those of the task.
     #[serde(borrow)]
     pub policies: List<PolicyView<'a>>,
@@ -216,6 +228,10 @@ pub struct TaskView<'a> {
     /// Name.
     #[serde(borrow)]
     pub name: Text<'a>,
+    /// Pods; absent is 0.
+    pub replicas: Option<i64>,
+    /// Pods needed to run; absent: all.
+    pub min_available: Option<i64>,
     /// Policies of the task.
     #[serde(borrow)]
     pub policies: List<PolicyView<'a>>,

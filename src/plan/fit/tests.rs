@@ -1,0 +1,151 @@
+//! Places for gangs and the bounds on them.
+
+use super::*;
+use crate::plan::testing::CARDS;
+use crate::snapshot::build::wanted::Wanted;
+use crate::snapshot::read::read_all;
+use crate::snapshot::{BuildOptions, Builder};
+
+/// A cluster with the pods of a YAML file asked about.
+fn asked(cluster: &str, file: &str) -> Snapshot {
+    let mut builder = Builder::new(BuildOptions::default());
+    read_all(cluster.as_bytes(), "cluster.yaml", &mut builder).unwrap();
+    read_all(file.as_bytes(), "job.yaml", &mut Wanted::new(&mut builder, None)).unwrap();
+    builder.finish().unwrap()
+}
+
+fn node(name: &str, rack: &str, cards: u32, cpu: u32) -> String {
+    format!(
+        "---\n{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{rack: {rack}}}}}, status: {{allocatable: \
+         {{cpu: {cpu}, pods: 110, {CARDS}: {cards}}}, conditions: [{{type: Ready, status: 'True'}}]}}}}\n"
+    )
+}
+
+/// A pod that nobody moves.
+fn pod(name: &str, node: &str, cards: u32) -> String {
+    format!(
+        "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{nodeName: {node}, containers: \
+         [{{name: a, resources: {{requests: {{{CARDS}: {cards}}}}}}}]}}, status: {{phase: Running}}}}\n"
+    )
+}
+
+fn task(name: &str, replicas: u32, requests: &str, more: &str) -> String {
+    format!(
+        "  - name: {name}\n    replicas: {replicas}\n    template: {{metadata: {{labels: {{app: train}}}}, spec: {{{more} \
+         containers: [{{name: a, resources: {{requests: {{{requests}}}}}}}]}}}}\n"
+    )
+}
+
+fn job(tasks: &[String]) -> String {
+    format!(
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: train, namespace: team}}\nspec:\n  tasks:\n{}",
+        tasks.concat()
+    )
+}
+
+fn question(snapshot: &Snapshot) -> Question<'_> {
+    Question::new(snapshot, &Request::for_resource(CARDS)).unwrap()
+}
+
+fn names(snapshot: &Snapshot, seats: &Seats) -> Vec<(String, String)> {
+    let name = |&(pod, node): &(PodIdx, NodeIdx)| {
+        (snapshot.text(snapshot.pod(pod).name).to_owned(), snapshot.node_name(node).to_owned())
+    };
+    let mut names: Vec<_> = seats.seated.iter().map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn large_pods_choose_before_small_ones_whatever_the_order_of_the_tasks() {
+    // The small pod would take four of the eight cards that only the large one needs.
+    let cluster = [node("n1", "a", 8, 64), node("n2", "a", 4, 64)].concat();
+    let small = task("small", 1, &format!("{CARDS}: 4"), "");
+    let large = task("large", 1, &format!("{CARDS}: 8"), "");
+    for tasks in [[small.clone(), large.clone()], [large, small]] {
+        let snapshot = asked(&cluster, &job(&tasks));
+        let seats = question(&snapshot).seats(None);
+        let expected = [("train-large-0", "n1"), ("train-small-0", "n2")];
+        assert_eq!(names(&snapshot, &seats), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+}
+
+#[test]
+fn a_task_that_asks_for_cpu_leaves_the_node_that_the_cards_need() {
+    // By cards first the worker takes n1, the fullest, and the master finds cpu nowhere.
+    let cluster = [node("n1", "a", 2, 64), node("n2", "a", 4, 8)].concat();
+    let tasks = [task("worker", 1, &format!("{CARDS}: 2, cpu: 8"), ""), task("master", 1, "cpu: 60", "")];
+    let snapshot = asked(&cluster, &job(&tasks));
+    let seats = question(&snapshot).seats(None);
+    assert!(seats.standing.is_empty(), "{seats:?}");
+}
+
+#[test]
+fn pods_that_have_to_share_a_rack_find_the_one_that_holds_them_all() {
+    let near = "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: \
+                {matchLabels: {app: train}}, topologyKey: rack}]}},";
+    // The fullest node is in a rack that has no room for three.
+    let cluster =
+        [node("a1", "a", 8, 64), pod("filler", "a1", 4), node("b1", "b", 8, 64), node("b2", "b", 8, 64)]
+            .concat();
+    let snapshot = asked(&cluster, &job(&[task("worker", 3, &format!("{CARDS}: 4"), near)]));
+    let seats = question(&snapshot).seats(None);
+    assert!(seats.standing.is_empty(), "{seats:?}");
+    assert!(names(&snapshot, &seats).iter().all(|(_, node)| node.starts_with('b')));
+}
+
+#[test]
+fn pods_that_repel_each_other_are_bounded_by_domains() {
+    let away = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: \
+                {matchLabels: {app: train}}, topologyKey: rack}]}},";
+    let cluster = [node("a1", "a", 8, 64), node("a2", "a", 8, 64), node("b1", "b", 8, 64)].concat();
+    let snapshot = asked(&cluster, &job(&[task("worker", 3, &format!("{CARDS}: 1"), away)]));
+    let question = question(&snapshot);
+    assert_eq!(question.seats(None).seated.len(), 2);
+    let room = question.room();
+    assert_eq!(room.fewest(), None);
+    assert_eq!(room.limit(9).most, 2);
+}
+
+#[test]
+fn the_bound_counts_the_large_pods_of_a_mixed_gang_apart() {
+    // One of the nodes holds eight cards more, whatever the small pod does.
+    let cluster = [
+        node("n1", "a", 8, 64),
+        node("n2", "a", 8, 64),
+        pod("p", "n2", 4),
+        node("n3", "a", 8, 64),
+        pod("q", "n3", 4),
+        node("n4", "a", 8, 64),
+        pod("r", "n4", 4),
+    ]
+    .concat();
+    let tasks = [task("small", 1, &format!("{CARDS}: 1"), ""), task("large", 2, &format!("{CARDS}: 8"), "")];
+    let snapshot = asked(&cluster, &job(&tasks));
+    let limit = question(&snapshot).room().limit(usize::MAX);
+    assert_eq!(limit.most, 2);
+    assert_eq!(limit.shortage, Some(Shortage::Places { need: 2, have: 1, emptied: 0 }));
+    assert_eq!(limit.shortage.map(Shortage::code), Some("TooFewNodes"));
+}
+
+#[test]
+fn the_bound_says_how_many_nodes_have_to_be_emptied_at_least() {
+    let mut builder = Builder::new(BuildOptions::default());
+    let mut text = String::new();
+    for at in 1..=6 {
+        text += &node(&format!("n{at}"), "a", 8, 64);
+        text += &format!(
+            "---\n{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {{name: g{at}}}, spec: \
+             {{minMember: 1}}}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: p{at}, annotations: \
+             {{scheduling.k8s.io/group-name: g{at}}}, ownerReferences: [{{apiVersion: batch.volcano.sh/v1alpha1, kind: \
+             Job, name: g{at}, controller: true}}]}}, spec: {{schedulerName: volcano, nodeName: n{at}, containers: \
+             [{{name: a, resources: {{requests: {{{CARDS}: 2}}}}}}]}}, status: {{phase: Running}}}}\n"
+        );
+    }
+    read_all(text.as_bytes(), "cluster.yaml", &mut builder).unwrap();
+    let file = job(&[task("worker", 3, &format!("{CARDS}: 8"), "")]);
+    read_all(file.as_bytes(), "job.yaml", &mut Wanted::new(&mut builder, None)).unwrap();
+    let snapshot = builder.finish().unwrap();
+    let room = question(&snapshot).room();
+    assert_eq!((room.fewest(), room.limit(2).most, room.limit(3).shortage), (Some(3), 2, None));
+}
