@@ -31,21 +31,17 @@ pub fn ask(
         }
     }
     let replicas = args.replicas.map(usize::from);
-    match &args.filename {
-        Some(file) => {
-            let in_use = builder.requested();
-            let parts = of_file(file, replicas, builder, out)?;
-            let name = match named {
-                Some(name) => name.to_owned(),
-                None => resource_of_file(builder, &in_use)?,
-            };
-            Ok((parts, name))
-        }
-        None => {
-            let name = named.map_or_else(|| only(&builder.requested()), |name| Ok(name.to_owned()))?;
-            Ok((of_flags(args, replicas, &name, builder)?, name))
-        }
-    }
+    let Some(file) = &args.filename else {
+        let name = named.map_or_else(|| only(&builder.requested()), |name| Ok(name.to_owned()))?;
+        return Ok((of_flags(args, replicas, &name, builder)?, name));
+    };
+    let in_use = builder.requested();
+    let parts = of_file(file, replicas, builder, out)?;
+    let name = match named {
+        Some(name) => name.to_owned(),
+        None => resource_of_file(builder, &in_use)?,
+    };
+    Ok((parts, name))
 }
 
 fn of_file(
@@ -70,7 +66,9 @@ fn of_file(
     if !kinds.is_empty() {
         out.detail(format!("Skipped what no rule reads: {}.", kinds.join(", ")));
     }
-    Ok(wanted.parts)
+    let mut parts = wanted.parts;
+    parts.retain(|part| !part.pods.is_empty());
+    Ok(parts)
 }
 
 /// The resource of the pods; of pods that ask for none, the one that other pods ask for.

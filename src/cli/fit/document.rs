@@ -151,7 +151,7 @@ pub fn document(
             document.reason = Some(Why {
                 code: "NoRepackFound",
                 message: format!(
-                    "{found}, {seated} of {} find room, and the bound leaves up to {most} open",
+                    "{found}, there is room for {seated} of {}, and the bound leaves up to {most} open",
                     counted(document.replicas, "pod")
                 ),
                 need: i64::try_from(document.replicas).unwrap_or(i64::MAX),
@@ -196,9 +196,10 @@ fn why(shortage: Shortage) -> Why {
             (need, 0, format!("no node takes any of {}, even emptied", counted(need, "pod")))
         }
         Shortage::Places { need, have, emptied } => {
-            let (pods, places) = (counted(need, "pod"), counted(have, "place"));
             let message = format!(
-                "there are {places} for {pods} with {} emptied, at the most",
+                "{} at the most for {}, with {} emptied",
+                counted(have, "place"),
+                counted(need, "pod"),
                 counted(emptied, "node")
             );
             (need, have, message)

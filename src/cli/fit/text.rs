@@ -30,8 +30,8 @@ pub fn text(
     answer: &Answer,
     view: &View,
 ) -> Result<String, CliError> {
-    let job = printable(&job(document)).to_string();
-    let table = printable_lines(&seats(document, view)).to_string();
+    let job = printable(&job(document));
+    let table = printable_lines(&seats(document, view));
     Ok(match (answer, &document.repack) {
         (Answer::After { planned, .. }, Some(status)) => {
             let nodes: Vec<&String> = status.plan.iter().flat_map(|plan| &plan.freed_nodes).collect();
@@ -55,12 +55,12 @@ pub fn text(
         (Answer::Never { most, .. }, _) => format!(
             "Does not fit, and no repack helps: {job}. However nodes are emptied within scope and budget, at most {most} can find room{}.\n{}",
             reason(document),
-            refusals(document, view)
+            refusals(document, answer, view)
         ),
         (Answer::NotFound { .. }, _) => format!(
             "Does not fit, and no repack was found: {job}{}.\n{}",
             reason(document),
-            refusals(document, view)
+            refusals(document, answer, view)
         ),
         _ => format!("Fits now: {job}.\n\n{table}"),
     })
@@ -78,7 +78,7 @@ fn job(document: &Document) -> String {
     };
     let mut text = String::new();
     let mut before = "";
-    for members in document.gang.iter().filter(|members| members.pods > 0) {
+    for members in &document.gang {
         let joint = if text.is_empty() { "" } else { " and " };
         let of = match &*members.workload {
             "" => String::new(),
@@ -112,7 +112,7 @@ fn reason(document: &Document) -> String {
 }
 
 /// What nodes say to the first pod without room.
-fn refusals(document: &Document, view: &View) -> String {
+fn refusals(document: &Document, answer: &Answer, view: &View) -> String {
     let Some(refused) = &document.refused else { return String::new() };
     let mut text = String::new();
     for refusal in &refused.refusals {
@@ -142,6 +142,9 @@ fn refusals(document: &Document, view: &View) -> String {
         "" => String::new(),
         task => format!("{task} "),
     };
-    let head = if document.answer == "NeverFits" { "As things are" } else { "After it" };
-    printable_lines(&format!("{head}, the next {which}pod is\n{text}")).to_string()
+    let head = match answer {
+        Answer::NotFound { emptied: 1.., .. } => "After it",
+        _ => "As things are",
+    };
+    printable_lines(&format!("{head}, the next {which}pod is\n{text}"))
 }

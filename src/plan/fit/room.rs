@@ -92,6 +92,8 @@ struct Crowd {
     base: i64,
     /// Places that each candidate gains by being emptied, most first; without those that gain nothing.
     gains: Vec<(i64, NodeIdx)>,
+    /// Places of each candidate that is emptied, by name; without those that have none.
+    holds: Vec<(i64, NodeIdx)>,
 }
 
 impl Room {
@@ -125,6 +127,8 @@ impl Room {
             state.rollback(start);
         }
         for (crowd, places) in crowds.iter_mut().zip(places) {
+            let emptied = places.iter().filter(|place| candidates.binary_search(&place.0).is_ok());
+            crowd.holds = emptied.map(|place| (place.2, place.0)).filter(|(places, _)| *places > 0).collect();
             crowd.count(places, |node, label| snapshot.node(node).labels.get(label));
         }
         let beyond_amounts = parts.iter().any(|part| !part.plain);
@@ -172,34 +176,50 @@ impl Room {
         Some(low)
     }
 
-    /// Nodes worth emptying when at most `emptied` are, in growing order of what each has to gain: sets of which every
-    /// one is part of the one before. The last holds only nodes of which so many are enough by amounts.
+    /// Nodes worth emptying when at most `emptied` are. First all that have something to give, then those of which so
+    /// many are enough for the pods that lack most places, if these are fewer.
     pub fn worth_emptying(&self, emptied: usize) -> Vec<Vec<NodeIdx>> {
         if self.beyond_amounts {
-            return vec![self.candidates.clone()];
+            return self.by_size();
         }
-        let short = |crowd: &&Crowd| crowd.pods > crowd.base;
-        let Some(crowd) = self
-            .crowds
-            .iter()
-            .filter(short)
-            .max_by_key(|crowd| (crowd.pods - crowd.base, Reverse(crowd.gains.len())))
-        else {
+        let short: Vec<&Crowd> = self.crowds.iter().filter(|crowd| crowd.pods > crowd.base).collect();
+        let lacks = |crowd: &&&Crowd| (crowd.pods - crowd.base, Reverse(crowd.gains.len()));
+        let Some(worst) = short.iter().max_by_key(lacks) else {
             return vec![self.candidates.clone()];
         };
+        let nodes_of = |crowd: &Crowd, least: i64| -> Vec<NodeIdx> {
+            let gaining = crowd.gains.iter().filter(|(gain, _)| *gain >= least);
+            gaining.map(|&(_, node)| node).collect()
+        };
         let emptied = i64::try_from(emptied.max(1)).unwrap_or(i64::MAX);
-        let each = (crowd.pods - crowd.base - 1) / emptied + 1;
-        let mut sets: Vec<Vec<NodeIdx>> = [1, each]
-            .into_iter()
-            .map(|least| {
-                let gaining = crowd.gains.iter().filter(|(gain, _)| *gain >= least);
-                let mut nodes: Vec<NodeIdx> = gaining.map(|&(_, node)| node).collect();
-                nodes.sort_unstable();
-                nodes
-            })
-            .collect();
+        let each = (worst.pods - worst.base - 1) / emptied + 1;
+        let all = short.iter().flat_map(|crowd| nodes_of(crowd, 1)).collect();
+        let mut sets: Vec<Vec<NodeIdx>> = vec![all, nodes_of(worst, each)];
+        for nodes in &mut sets {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
         sets.dedup();
         sets
+    }
+
+    /// Candidates that hold one, two, four and so on of the pods that fewest hold: rules beyond amounts may want all
+    /// pods on few nodes.
+    fn by_size(&self) -> Vec<Vec<NodeIdx>> {
+        let mut sets = vec![self.candidates.clone()];
+        let all = |crowd: &&Crowd| crowd.holds.iter().map(|(places, _)| places).sum::<i64>();
+        let Some(crowd) = self.crowds.iter().min_by_key(all) else { return sets };
+        let mut least = 1;
+        loop {
+            let holding = crowd.holds.iter().filter(|(places, _)| *places >= least);
+            let nodes: Vec<NodeIdx> = holding.map(|&(_, node)| node).collect();
+            if nodes.is_empty() || least >= 2 * crowd.pods {
+                return sets;
+            }
+            sets.push(nodes);
+            sets.dedup();
+            least *= 2;
+        }
     }
 }
 
@@ -289,6 +309,7 @@ fn crowds(parts: &[Part]) -> Vec<Crowd> {
             apart: if rest.is_empty() { first.apart } else { None },
             base: 0,
             gains: Vec::new(),
+            holds: Vec::new(),
         };
         let same = |c: &Crowd| {
             (c.pods, c.rules, &c.amounts) == (crowd.pods, crowd.rules, &crowd.amounts)

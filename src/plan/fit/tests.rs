@@ -29,6 +29,17 @@ fn pod(name: &str, node: &str, cards: u32) -> String {
     )
 }
 
+/// A pod that may move, of a PodGroup of its name.
+fn mover(name: &str, node: &str, cards: u32) -> String {
+    format!(
+        "---\n{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {{name: {name}}}, spec: \
+         {{minMember: 1}}}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, annotations: \
+         {{scheduling.k8s.io/group-name: {name}}}, ownerReferences: [{{apiVersion: batch.volcano.sh/v1alpha1, kind: \
+         Job, name: {name}, controller: true}}]}}, spec: {{schedulerName: volcano, nodeName: {node}, containers: \
+         [{{name: a, resources: {{requests: {{{CARDS}: {cards}}}}}}}]}}, status: {{phase: Running}}}}\n"
+    )
+}
+
 fn task(name: &str, replicas: u32, requests: &str, more: &str) -> String {
     format!(
         "  - name: {name}\n    replicas: {replicas}\n    template: {{metadata: {{labels: {{app: train}}}}, spec: {{{more} \
@@ -130,22 +141,52 @@ fn the_bound_counts_the_large_pods_of_a_mixed_gang_apart() {
 
 #[test]
 fn the_bound_says_how_many_nodes_have_to_be_emptied_at_least() {
-    let mut builder = Builder::new(BuildOptions::default());
-    let mut text = String::new();
-    for at in 1..=6 {
-        text += &node(&format!("n{at}"), "a", 8, 64);
-        text += &format!(
-            "---\n{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {{name: g{at}}}, spec: \
-             {{minMember: 1}}}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: p{at}, annotations: \
-             {{scheduling.k8s.io/group-name: g{at}}}, ownerReferences: [{{apiVersion: batch.volcano.sh/v1alpha1, kind: \
-             Job, name: g{at}, controller: true}}]}}, spec: {{schedulerName: volcano, nodeName: n{at}, containers: \
-             [{{name: a, resources: {{requests: {{{CARDS}: 2}}}}}}]}}, status: {{phase: Running}}}}\n"
-        );
-    }
-    read_all(text.as_bytes(), "cluster.yaml", &mut builder).unwrap();
-    let file = job(&[task("worker", 3, &format!("{CARDS}: 8"), "")]);
-    read_all(file.as_bytes(), "job.yaml", &mut Wanted::new(&mut builder, None)).unwrap();
-    let snapshot = builder.finish().unwrap();
+    let two = |at: usize| {
+        [node(&format!("n{at}"), "a", 8, 64), mover(&format!("p{at}"), &format!("n{at}"), 2)].concat()
+    };
+    let cluster: String = (1..=6).map(two).collect();
+    let snapshot = asked(&cluster, &job(&[task("worker", 3, &format!("{CARDS}: 8"), "")]));
     let room = question(&snapshot).room();
     assert_eq!((room.fewest(), room.limit(2).most, room.limit(3).shortage), (Some(3), 2, None));
+}
+
+#[test]
+fn nodes_that_hold_more_are_tried_apart_where_pods_have_to_share_one() {
+    let near = "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: \
+                {matchLabels: {app: train}}, topologyKey: rack}]}},";
+    let cluster =
+        [node("small", "a", 1, 8), mover("m", "small", 1), node("large", "b", 8, 8), mover("n", "large", 1)];
+    let file = job(&[task("worker", 4, &format!("{CARDS}: 2"), near)]);
+    let snapshot = asked(&cluster.concat(), &file);
+    let sets = question(&snapshot).room().worth_emptying(1);
+    let names = |set: &Vec<NodeIdx>| set.iter().map(|&n| snapshot.node_name(n)).collect::<Vec<_>>();
+    assert_eq!(sets.iter().map(names).collect::<Vec<_>>(), [vec!["large", "small"], vec!["large"]]);
+}
+
+#[test]
+fn whoever_waits_for_the_room_comes_first_unless_the_priority_of_those_asked_about_is_higher() {
+    // Emptying n1 makes room for eight cards once.
+    let waiting = format!(
+        "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: waits}}, spec: {{schedulerName: volcano, priority: 5, \
+         containers: [{{name: a, resources: {{requests: {{{CARDS}: 8}}}}}}]}}, status: {{phase: Pending}}}}\n"
+    );
+    let two =
+        [node("n1", "a", 8, 64), mover("m", "n1", 1), node("n2", "a", 4, 64), mover("n", "n2", 1)].concat();
+    let seated = |cluster: &str, priority: &str| {
+        let snapshot = asked(cluster, &job(&[task("worker", 1, &format!("{CARDS}: 8"), priority)]));
+        let mut request = Request::for_resource(CARDS);
+        request.max_freed_nodes = Some(1);
+        let planned = crate::plan::make(&snapshot, &request).unwrap();
+        assert_eq!(planned.plan.freed.iter().map(|&n| snapshot.node_name(n)).collect::<Vec<_>>(), ["n1"]);
+        question(&snapshot).seats(Some(&planned.plan)).seated.len()
+    };
+    // n2 is too small to take part: only n1 gives anything.
+    let kept = two.replace(
+        "name: n, annotations",
+        "name: n, labels: {repack.volcano.sh/protected: 'true'}, annotations",
+    );
+    assert_eq!(seated(&kept, ""), 1);
+    assert_eq!(seated(&[&*kept, &*waiting].concat(), ""), 0);
+    assert_eq!(seated(&[&*kept, &*waiting].concat(), "priority: 5,"), 0);
+    assert_eq!(seated(&[&*kept, &*waiting].concat(), "priority: 6,"), 1);
 }

@@ -74,13 +74,13 @@ impl<'b> Wanted<'b> {
         if !pod.metadata.uid.is_empty() {
             pod.spec.node_name = Text::default();
         }
-        let MetaView { namespace, name, labels, annotations, .. } = std::mem::take(&mut pod.metadata);
-        let meta = MetaView { namespace, name, ..MetaView::default() };
+        let MetaView { name, namespace, labels, annotations, .. } = std::mem::take(&mut pod.metadata);
+        let meta = MetaView { name, namespace, ..MetaView::default() };
         pod.metadata = MetaView { labels, annotations, ..MetaView::default() };
         pod.status = PodStatusView::default();
         let name = self.name_of(&meta);
         let made = Made { kind: Kind::Pod, meta: &meta, name: &name, task: "", group: None };
-        self.add(made, pod, 1, 1, Vec::new())
+        self.add(made, pod, 1, 1, &[])
     }
 
     fn replicas_object(&mut self, kind: Kind, view: &ReplicasView<'_>) -> Result<(), InputError> {
@@ -94,7 +94,7 @@ impl<'b> Wanted<'b> {
             Kind::Deployment => vec![("pod-template-hash", "asked".to_owned())],
             _ => Vec::new(),
         };
-        self.add(made, pod, count, count, labels)
+        self.add(made, pod, count, count, &labels)
     }
 
     fn job(&mut self, view: &JobView<'_>) -> Result<(), InputError> {
@@ -108,7 +108,7 @@ impl<'b> Wanted<'b> {
         let made = Made { kind: Kind::Job, meta, name: &name, task: "", group: None };
         let pod = template(made, "spec.template", view.spec.template.as_deref())?;
         let labels = vec![("job-name", name.clone()), ("batch.kubernetes.io/job-name", name.clone())];
-        self.add(made, pod, at_once.min(all), at_once.min(all), labels)
+        self.add(made, pod, at_once.min(all), at_once.min(all), &labels)
     }
 
     fn volcano_job(&mut self, view: &VolcanoJobView<'_>) -> Result<(), InputError> {
@@ -132,7 +132,7 @@ impl<'b> Wanted<'b> {
                 ("volcano.sh/queue-name", queue.to_owned()),
                 (names::TASK_SPEC, named.clone()),
             ];
-            self.add(made, pod, least, all, labels)?;
+            self.add(made, pod, least, all, &labels)?;
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl<'b> Wanted<'b> {
         mut pod: PodView<'_>,
         count: usize,
         all: usize,
-        labels: Vec<(&'static str, String)>,
+        labels: &[(&'static str, String)],
     ) -> Result<(), InputError> {
         let Made { kind, meta, name, task, .. } = made;
         let fault = |problem: String| InputError::object(kind.name(), &meta.namespace, &meta.name, problem);
