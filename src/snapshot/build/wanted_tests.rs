@@ -8,6 +8,8 @@ use crate::snapshot::read::read_all;
 fn read(file: &str, replicas: Option<usize>) -> Result<(Vec<Part>, Snapshot), String> {
     let mut builder = Builder::new(BuildOptions::default());
     let mut wanted = Wanted::new(&mut builder, replicas);
+    // A text that starts with a brace would be taken for JSON.
+    let file = format!("---\n{file}");
     read_all(file.as_bytes(), "job.yaml", &mut wanted).map_err(|fault| fault.to_string())?;
     let parts = wanted.parts;
     Ok((parts, builder.finish().map_err(|fault| fault.to_string())?))
