@@ -155,8 +155,8 @@ impl<'s> Search<'s> {
             let request = self.restricted(nodes, count);
             let planned = plan(self.snapshot, &request)?;
             let bound = usize::try_from(planned.report.upper_bound).unwrap_or(0);
-            // The first set leaves out only what has nothing to give.
-            if at == 0 && bound < count {
+            // The first set leaves out only what has nothing to give. Where a benefit ends the plan, nothing is proven.
+            if at == 0 && bound < count && self.request.min_benefit.is_none() {
                 self.most = self.most.min(bound);
             }
             let question = Question::new(self.snapshot, &request).map_err(Fault::Request)?;
