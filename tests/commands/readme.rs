@@ -1,39 +1,50 @@
 //! What the README shows of a command is what it prints.
 //!
 //! A shown command is an indented line `$ kubectl repack …`, what follows is its standard output, up to the next command
-//! or the end of the block. `| head -N` cuts it as in a transcript. `UPDATE=1` rewrites what is shown.
+//! or the end of the block. A last line `…` says that only the beginning is shown. `UPDATE=1` rewrites what is shown.
 
 use std::path::Path;
 
 use super::transcript;
 
 const INDENT: &str = "    ";
+const CUT: &str = "…";
 
 /// The README with everything that its commands print now, and how many there are.
 fn rewritten(text: &str) -> (String, usize) {
-    let (mut result, mut shown, mut inside) = (String::new(), 0, false);
-    let mut blanks = String::new();
-    for line in text.lines() {
-        let block = line.strip_prefix(INDENT);
-        if let Some(command) = block.filter(|line| line.starts_with(transcript::PROMPT)) {
-            blanks.clear();
-            result.push_str(&format!("{line}\n"));
-            for line in transcript::stdout(command).lines() {
-                let line = if line.is_empty() { String::new() } else { format!("{INDENT}{line}") };
-                result.push_str(&format!("{line}\n"));
-            }
-            (inside, shown) = (true, shown + 1);
-        } else if inside && line.is_empty() {
-            blanks.push('\n');
-        } else if !inside || block.is_none() {
-            result.push_str(&format!("{blanks}{line}\n"));
-            blanks.clear();
-            inside = false;
+    let (mut result, mut shown) = (Vec::new(), 0);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        result.push(lines[at].to_owned());
+        let command = lines[at].strip_prefix(INDENT).filter(|line| line.starts_with(transcript::PROMPT));
+        at += 1;
+        let Some(command) = command else { continue };
+        let before = output(&lines[at..]);
+        at += before.len();
+        shown += 1;
+        let now = transcript::stdout(command);
+        let now =
+            now.lines().map(|line| if line.is_empty() { String::new() } else { format!("{INDENT}{line}") });
+        if before.last().is_some_and(|line| line.trim() == CUT) {
+            result.extend(now.take(before.len() - 1));
+            result.push(format!("{INDENT}{CUT}"));
         } else {
-            blanks.clear();
+            result.extend(now);
         }
     }
-    (result, shown)
+    (result.join("\n") + "\n", shown)
+}
+
+/// The lines that are shown as output: indented or empty, none empty at the end, up to the next command.
+fn output<'t>(lines: &'t [&'t str]) -> &'t [&'t str] {
+    let is_output = |line: &&&str| {
+        let block = line.strip_prefix(INDENT);
+        line.is_empty() || block.is_some_and(|line| !line.starts_with(transcript::PROMPT))
+    };
+    let count = lines.iter().take_while(is_output).count();
+    let blank = lines[..count].iter().rev().take_while(|line| line.is_empty()).count();
+    &lines[..count - blank]
 }
 
 #[test]
