@@ -101,6 +101,12 @@ pub trait Plugin: Sync {
     /// amounts take the fast path.
     fn concerns(&self, state: &State<'_>, spec: SpecIdx) -> bool;
 
+    /// True when what others do can make this plugin refuse a pod of this spec where it stands, although it asked them
+    /// about it when they came. Like [`Plugin::concerns`] it must not depend on what was applied to the state.
+    fn may_turn(&self, state: &State<'_>, spec: SpecIdx) -> bool {
+        self.concerns(state, spec)
+    }
+
     /// The rule as a function of the pod's node rules and one node's fixed properties: those that
     /// [`classify_nodes`](crate::snapshot::classes::classify_nodes) keeps apart. `None` for plugins that look at
     /// more; such a plugin decides nothing here.

@@ -72,8 +72,17 @@ impl std::fmt::Debug for RuleSet {
 impl RuleSet {
     /// True when only class rules and amounts decide about pods of this spec, in whatever state.
     pub fn is_plain(&self, state: &State<'_>, spec: SpecIdx) -> bool {
-        let decided = |p: &dyn Plugin| p.on_class().is_some() || self.amounts.contains(&p.name());
-        self.plugins.iter().all(|&p| decided(p) || !p.concerns(state, spec))
+        self.plugins.iter().all(|&p| self.decides(p) || !p.concerns(state, spec))
+    }
+
+    /// True when a pod of this spec that passed may be refused where it stands once others have moved.
+    pub fn may_turn(&self, state: &State<'_>, spec: SpecIdx) -> bool {
+        self.plugins.iter().any(|&p| !self.decides(p) && p.may_turn(state, spec))
+    }
+
+    /// Class rules and amounts.
+    fn decides(&self, plugin: &dyn Plugin) -> bool {
+        plugin.on_class().is_some() || self.amounts.contains(&plugin.name())
     }
 }
 

@@ -205,6 +205,15 @@ impl<'s> State<'s> {
         self.tables.rules_of(spec)
     }
 
+    /// True when what others do may turn a rule against a pod of this spec that passed and stands. Where Volcano does
+    /// not see every pod, those that it places do not ask all others.
+    pub fn may_turn(&self, spec: SpecIdx) -> bool {
+        let rules = self.rules_of(spec).unwrap_or(SchedulerRules::Kube);
+        let seen = self.seen_by(rules);
+        let blind = self.as_volcano.is_some() && !self.tables.is_plain(seen, rules, spec);
+        blind || self.tables.may_turn(seen, rules, spec)
+    }
+
     /// Who stands on a node.
     pub fn tenants(&self, node: NodeIdx) -> &[Tenant] {
         &self.tenants[node.at()]

@@ -34,8 +34,8 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         if excess > 0 && !problem.keeps_its_load() { candidates } else { candidates.min(excess) };
     let (mut best, mut rejected) = (Plan::empty(resource), vec![None; snapshot.nodes.len()]);
     let (mut taking, mut withheld) = (Vec::new(), Vec::new());
-    let mut bound = None;
-    let mut least_cost = 0;
+    // Of the task as it is: room that is withheld for takers makes later rounds harder, not the task.
+    let mut proven = None;
     if upper_bound > 0 {
         let most = usize::try_from(upper_bound).unwrap_or(usize::MAX);
         let found = takers::beside(&mut problem, state, &reserved, |problem, state| {
@@ -43,9 +43,8 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
                 Algorithm::Drain => drain(problem, state),
                 Algorithm::Search => {
                     let found = search(problem, &state, most, request.effort);
-                    // The room of takers makes later rounds harder, not the task.
-                    bound.get_or_insert(int(found.most));
-                    least_cost = found.least_cost;
+                    let freed = found.outcome.plan.freed.len();
+                    proven.get_or_insert((int(found.most), freed, found.least_cost));
                     found.outcome
                 }
             };
@@ -54,7 +53,9 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
         (best, rejected) = (found.plan, found.rest);
         (taking, withheld) = (found.takers, found.withheld);
     }
-    let upper_bound = bound.unwrap_or(upper_bound);
+    // What is proven about some nodes holds for more of them, not for fewer.
+    let proven = proven.map(|(most, count, least)| (most, if best.freed.len() < count { 0 } else { least }));
+    let (upper_bound, least_cost) = proven.unwrap_or((upper_bound, 0));
     let freed = i64::try_from(best.freed.len()).unwrap_or(i64::MAX);
     let conclusion = conclude(&before, freed, request.min_improvement_percent);
     if conclusion != Conclusion::Recommended {

@@ -86,6 +86,30 @@ impl Cluster {
         self
     }
 
+    /// A `PodGroup` with a minimum of 1 for each that pods name and that is not there.
+    #[must_use]
+    pub fn with_groups(mut self) -> Self {
+        let named = |item: &serde_json::Value| {
+            let group = item["metadata"]["annotations"]["scheduling.k8s.io/group-name"].as_str()?;
+            Some(format!("{}/{group}", item["metadata"]["namespace"].as_str()?))
+        };
+        let mut keys: Vec<String> = self.items.iter().filter_map(named).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            let there = |i: &serde_json::Value| {
+                let key = key.split_once('/').unwrap();
+                i["kind"] == "PodGroup"
+                    && i["metadata"]["namespace"] == key.0
+                    && i["metadata"]["name"] == key.1
+            };
+            if !self.items.iter().any(there) {
+                self = self.group(&key, 1);
+            }
+        }
+        self
+    }
+
     /// Any object, as YAML.
     #[must_use]
     pub fn yaml(mut self, text: &str) -> Self {

@@ -6,4 +6,6 @@
 pub mod apply;
 pub mod brute;
 pub mod generator;
+pub mod many_rules;
 pub mod rng;
+pub mod variants;

@@ -27,6 +27,13 @@ impl Plugin for InterPodAffinity {
             || pods.attracts(spec, self.0).is_some()
     }
 
+    /// Anti-affinity is asked for from both sides, where both see the same terms; mates may leave.
+    fn may_turn(&self, state: &State<'_>, spec: SpecIdx) -> bool {
+        let pods = &state.counters.affinity;
+        let seen_by_others = pods.repels(spec, NamespaceFault::Fixed);
+        pods.attracts(spec, self.0).is_some() || pods.repels(spec, self.0) != seen_by_others
+    }
+
     fn pre_filter<'a>(&self, context: Context<'a>) -> PreFilter<'a> {
         let pods = &context.state.counters.affinity;
         let spec = context.incoming.spec;

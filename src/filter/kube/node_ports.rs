@@ -24,6 +24,11 @@ impl Plugin for NodePorts {
         !state.snapshot().spec(spec).host_ports.is_empty()
     }
 
+    /// Ports collide from both sides.
+    fn may_turn(&self, _state: &State<'_>, _spec: SpecIdx) -> bool {
+        false
+    }
+
     fn pre_filter<'a>(&self, context: Context<'a>) -> PreFilter<'a> {
         let wanted = &context.spec().host_ports;
         if wanted.is_empty() {

@@ -97,8 +97,10 @@ struct Drain<'p, 's> {
     move_of: FxHashMap<PodIdx, usize>,
     plan: Plan,
     rejected: Vec<Option<Kept>>,
-    /// Some move of the plan has rules that look beyond one node's room.
-    plan_has_dynamic_moves: bool,
+    /// Moves of the plan that later ones may turn a rule against.
+    unsettled: Vec<PodIdx>,
+    /// Nodes by class.
+    of_class: Vec<Vec<NodeIdx>>,
     /// Candidates that failed in this round for a reason that later moves may lift.
     postponed: Vec<NodeIdx>,
     /// Nodes that shall be emptied, so that they receive nothing, by node.
@@ -127,7 +129,8 @@ impl<'p, 's> Drain<'p, 's> {
             move_of: FxHashMap::default(),
             plan: Plan::empty(problem.resource),
             rejected: vec![None; problem.nodes.len()],
-            plan_has_dynamic_moves: false,
+            unsettled: Vec::new(),
+            of_class: vec![Vec::new(); problem.snapshot.node_classes.len()],
             postponed: Vec::new(),
             wished: vec![false; problem.nodes.len()],
             places: FxHashMap::default(),
@@ -142,6 +145,7 @@ impl<'p, 's> Drain<'p, 's> {
         let (mut candidates, mut receivers) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
         for (at, facts) in self.problem.nodes.iter().enumerate() {
             let node = NodeIdx::new(at);
+            self.of_class[self.problem.snapshot.node(node).class.at()].push(node);
             match facts.role {
                 Role::Out => {}
                 Role::Stays => receivers.push((node, facts.free, None)),
@@ -342,7 +346,9 @@ impl<'p, 's> Drain<'p, 's> {
         self.rejected[node.at()] = None;
         let mut received = Vec::new();
         for m in &placement.moves {
-            self.plan_has_dynamic_moves |= !self.is_plain(m.pod);
+            if self.may_turn(m.pod) && !self.move_of.contains_key(&m.pod) {
+                self.unsettled.push(m.pod);
+            }
             self.apply(m);
             self.charge_caps(m.pod);
             if m.to != m.from {

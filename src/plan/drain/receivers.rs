@@ -166,6 +166,38 @@ impl Receivers {
         }
         None
     }
+
+    /// The same where no other nodes than these are possible: each is looked at by itself.
+    pub fn first_of(
+        &self,
+        nodes: &[NodeIdx],
+        need: i64,
+        source: NodeIdx,
+        tentative: &[(NodeIdx, i64)],
+        accepts: impl Fn(NodeIdx) -> bool,
+    ) -> Option<NodeIdx> {
+        let rank = |&node: &NodeIdx| {
+            let left = tentative.iter().find(|t| t.0 == node).map(|t| t.1);
+            let rank = match (left, self.place[node.at()]) {
+                (Some(left), _) => Rank::Stays(left, node),
+                (None, Place::Stays { free }) => Rank::Stays(free, node),
+                (None, Place::Drainable { free, cost }) => Rank::Drainable(Reverse(cost), free, node),
+                (None, Place::Out) => return None,
+            };
+            let (Rank::Stays(free, _) | Rank::Drainable(_, free, _)) = rank;
+            (free >= need && (left.is_some() || node != source)).then_some((rank, node))
+        };
+        let mut ranked: Vec<(Rank, NodeIdx)> = nodes.iter().filter_map(rank).collect();
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(_, node)| node).find(|&node| accepts(node))
+    }
+}
+
+/// Place of a receiver in the documented order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Stays(i64, NodeIdx),
+    Drainable(Reverse<EmptyingCost>, i64, NodeIdx),
 }
 
 fn drop_from<T: Ord>(index: &mut BTreeMap<i64, BTreeSet<T>>, free: i64, item: &T) {
@@ -217,5 +249,28 @@ mod tests {
         receivers.set_stays(n(2), 6);
         assert_eq!(order(&receivers, 3, n(7), &[(n(0), 3)]), [0, 2, 1]);
         assert_eq!(order(&receivers, 4, n(7), &[(n(0), 3), (n(2), 4)]), [2, 1]);
+    }
+
+    #[test]
+    fn a_few_nodes_come_in_the_same_order_as_among_all() {
+        let mut receivers = Receivers::new(9);
+        for (at, free, cost) in [(0, 5, 1), (1, 4, 2), (2, 5, 2), (3, 9, 2), (8, 7, 1)] {
+            receivers.set_drainable(n(at), free, (0, cost, 1, 1, 1));
+        }
+        for (at, free) in [(4, 6), (5, 3), (6, 6)] {
+            receivers.set_stays(n(at), free);
+        }
+        let all: Vec<NodeIdx> = (0..9).map(n).collect();
+        for tentative in [vec![], vec![(n(0), 3)], vec![(n(4), 2), (n(3), 6)]] {
+            for (need, source) in [(1, n(7)), (4, n(2)), (5, n(4)), (6, n(8)), (20, n(0))] {
+                let expected = order(&receivers, need, source, &tentative);
+                let seen = std::cell::RefCell::new(Vec::new());
+                receivers.first_of(&all, need, source, &tentative, |node| {
+                    seen.borrow_mut().push(node.number());
+                    false
+                });
+                assert_eq!(seen.into_inner(), expected, "{need} {source:?} {tentative:?}");
+            }
+        }
     }
 }

@@ -10,6 +10,9 @@ use crate::snapshot::model::{NodeIdx, OwnerIdx, PodIdx};
 
 use super::{Drain, Placement};
 
+/// Where the rules on nodes leave no more than this, each is looked at by itself.
+const FEW_NODES: usize = 64;
+
 /// Why a candidate was dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Rejection {
@@ -140,7 +143,7 @@ impl Drain<'_, '_> {
                     let wished = self.places.get(&pod).copied();
                     wished
                         .filter(|&n| n != node && self.receivers.free(n).is_some() && prepared.fits(n))
-                        .or_else(|| self.receivers.first(need, node, &left, |n| prepared.fits(n)))
+                        .or_else(|| self.first_receiver(&prepared, need, node, &left))
                 }
             };
             let Some(to) = to else {
@@ -177,11 +180,13 @@ impl Drain<'_, '_> {
     /// each of the new ones at its turn, too. Sets `gated` where a replacement passes only once its victim is gone.
     fn check_rules(&mut self, start: Checkpoint, mut moves: Vec<Move>) -> Result<Vec<Move>, Rejection> {
         let any_dynamic = moves.iter().any(|m| m.cascade || !self.is_plain(m.pod));
-        if !any_dynamic && !self.plan_has_dynamic_moves {
+        if !any_dynamic && self.unsettled.is_empty() {
             return Ok(moves);
         }
-        let replaced = |m: &&Move| !moves.iter().any(|n| n.pod == m.pod);
-        let all: Vec<Move> = self.plan.moves.iter().filter(replaced).chain(&moves).copied().collect();
+        // Pods that came after were asked about the others of the plan: of those only some can be broken by them.
+        let stays = |pod: &&PodIdx| !moves.iter().any(|m| m.pod == **pod);
+        let before = self.unsettled.iter().filter(stays).map(|pod| self.plan.moves[self.move_of[pod]]);
+        let all: Vec<Move> = before.chain(moves.iter().copied()).collect();
         for m in &all {
             if !self.is_plain(m.pod) && !passes_again(self.problem, &mut self.state, m) {
                 let reason = Kept::BreaksRule { pod: m.pod };
@@ -244,6 +249,29 @@ impl Drain<'_, '_> {
     /// True when only the fixed rules of nodes and amounts decide about the replacement.
     pub(super) fn is_plain(&self, pod: PodIdx) -> bool {
         Prepared::new(&self.state, self.problem.replacement[pod.at()]).is_plain()
+    }
+
+    /// True when what others do may turn a rule against the replacement where it was put.
+    pub(super) fn may_turn(&self, pod: PodIdx) -> bool {
+        self.state.may_turn(self.problem.replacement[pod.at()].spec)
+    }
+
+    /// The first receiver in the documented order that takes a pod.
+    fn first_receiver(
+        &self,
+        prepared: &Prepared<'_>,
+        need: i64,
+        source: NodeIdx,
+        left: &[(NodeIdx, i64)],
+    ) -> Option<NodeIdx> {
+        let accepted = prepared.accepted_classes();
+        let nodes = accepted.ones().flat_map(|class| &self.of_class[class]).copied();
+        let few: Vec<NodeIdx> = nodes.take(FEW_NODES + 1).collect();
+        if few.len() <= FEW_NODES {
+            self.receivers.first_of(&few, need, source, left, |n| prepared.fits(n))
+        } else {
+            self.receivers.first(need, source, left, |n| prepared.fits(n))
+        }
     }
 
     /// Applies a move that becomes part of the plan.

@@ -32,6 +32,7 @@ pub(super) struct Choice<'f, 'p, 's> {
 }
 
 impl<'f, 'p, 's> Choice<'f, 'p, 's> {
+    /// The empty set. `barred` are candidates that break other rules than those known here; may be shorter.
     pub fn new(field: &'f Field<'p, 's>, rows: &'f Rows, barred: &[bool]) -> Self {
         Self {
             field,
@@ -43,7 +44,7 @@ impl<'f, 'p, 's> Choice<'f, 'p, 's> {
             moved: vec![0; field.problem.caps.len()],
             uses: FxHashMap::default(),
             evictions: FxHashMap::default(),
-            barred: barred.to_vec(),
+            barred: (0..field.len()).map(|at| rows.stuck[at] || barred.get(at) == Some(&true)).collect(),
         }
     }
 
@@ -54,6 +55,11 @@ impl<'f, 'p, 's> Choice<'f, 'p, 's> {
 
     pub fn contains(&self, at: usize) -> bool {
         self.inside[at]
+    }
+
+    /// True when other rules keep a candidate, whatever else is chosen.
+    pub fn is_barred(&self, at: usize) -> bool {
+        self.barred[at]
     }
 
     /// Positions of the chosen candidates, in order.

@@ -62,6 +62,7 @@ impl Demands {
         };
         let dimensions = dimensions(snapshot, &specs, rules_of);
         let mut accepted: Vec<FixedBitSet> = Vec::new();
+        let mut set_index: FxHashMap<&FixedBitSet, usize> = FxHashMap::default();
         let mut classes: Vec<Demand> = Vec::new();
         let mut class_index: FxHashMap<Demand, u32> = FxHashMap::default();
         let mut class_of: FxHashMap<SpecIdx, u32> = FxHashMap::default();
@@ -79,7 +80,7 @@ impl Demands {
             let key = (rules, snapshot.spec(spec).node_rules);
             let set = *set_of_rules.entry(key).or_insert_with(|| {
                 let bits = Prepared::new(state, asked[&spec]).accepted_classes();
-                accepted.iter().position(|known| known == bits).unwrap_or_else(|| {
+                *set_index.entry(bits).or_insert_with(|| {
                     accepted.push(bits.clone());
                     accepted.len() - 1
                 })

@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::plan::disruption::{Disruption, Load};
-use crate::plan::problem::{Problem, Role};
+use crate::plan::problem::{Cap, Problem, Role};
 use crate::snapshot::model::{GroupIdx, NodeIdx, OwnerIdx, PodIdx};
 
 /// What emptying one candidate disturbs.
@@ -38,6 +38,8 @@ pub(super) struct Field<'p, 's> {
     pub must: Option<usize>,
     /// Their burdens.
     pub burdens: Vec<Burden>,
+    /// By position: emptying this candidate alone is within every budget, what restarts along included.
+    pub affordable: Vec<bool>,
     /// Positions of the candidates that disturb a group, by group.
     pub of_group: Vec<Vec<u32>>,
     /// Pods that are in the unit of some victim with others.
@@ -60,16 +62,18 @@ impl<'p, 's> Field<'p, 's> {
         let undisturbed = Disruption::new(problem.snapshot, problem.resource);
         let entangled = entangled(problem, &candidates);
         let mut of_group = vec![Vec::new(); problem.snapshot.groups.len()];
-        let mut burdens = Vec::with_capacity(candidates.len());
+        let (mut burdens, mut affordable) = (Vec::with_capacity(candidates.len()), Vec::new());
         for (at, &node) in candidates.iter().enumerate() {
             let burden = burden(problem, &undisturbed, &entangled, node);
             let shared = burden.shared.iter().filter_map(|&pod| problem.snapshot.pod(pod).group);
             let mut groups: Vec<GroupIdx> = burden.loads.iter().map(|l| l.0).chain(shared).collect();
             groups.sort_unstable();
             groups.dedup();
+            let groups_of_burden = groups.len();
             for group in groups {
                 of_group[group.at()].push(u32::try_from(at).unwrap_or(u32::MAX));
             }
+            affordable.push(is_affordable(problem, &burden, groups_of_burden));
             burdens.push(burden);
         }
         let least_of_caps =
@@ -84,6 +88,7 @@ impl<'p, 's> Field<'p, 's> {
             candidates,
             must,
             burdens,
+            affordable,
             of_group,
             entangled,
             undisturbed,
@@ -111,6 +116,20 @@ impl<'p, 's> Field<'p, 's> {
         groups.dedup();
         groups
     }
+}
+
+fn is_affordable(problem: &Problem<'_>, burden: &Burden, groups: usize) -> bool {
+    let many = |most: i64| i64::try_from(groups).is_ok_and(|groups| groups > most);
+    let within = |(cap, alone): (&Cap, &i64)| {
+        let charged = |&pod: &PodIdx| problem.snapshot.charged(pod, cap.resource);
+        alone + burden.shared.iter().map(charged).sum::<i64>() <= cap.most
+    };
+    let tolerated = |&(owner, more): &(OwnerIdx, i64)| {
+        problem.evictions_tolerated(owner).is_none_or(|limit| more <= limit)
+    };
+    !problem.max_groups.is_some_and(many)
+        && problem.caps.iter().zip(&burden.caps).all(within)
+        && burden.retries.iter().all(tolerated)
 }
 
 /// Sums of the n smallest amounts, by n.

@@ -9,6 +9,7 @@
 //!
 //! May import: snapshot, plan
 
+use super::choice::Choice;
 use super::field::Field;
 use super::master::{breaches_at_once, least_price};
 use super::rows::Rows;
@@ -30,7 +31,7 @@ struct Shared {
 /// No choice of `count` candidates costs less than this.
 pub(super) fn least_cost(field: &Field<'_, '_>, rows: &Rows, count: usize) -> i64 {
     let (fixed, mut shared) = prices(field);
-    let mut best = 0;
+    let mut best = dearest(field, rows, count) * PARTS;
     for _ in 0..ROUNDS {
         let mut prices = fixed.clone();
         for &(at, share) in shared.iter().flat_map(|group| &group.shares) {
@@ -44,6 +45,15 @@ pub(super) fn least_cost(field: &Field<'_, '_>, rows: &Rows, count: usize) -> i6
     }
     // Costs are whole: the next whole number is a bound as well.
     best.div_euclid(PARTS) + i64::from(best.rem_euclid(PARTS) > 0)
+}
+
+/// The least cost of the dearest of `count` candidates, each by itself: a set costs no less than any part of it.
+fn dearest(field: &Field<'_, '_>, rows: &Rows, count: usize) -> i64 {
+    let nothing = Choice::new(field, rows, &[]);
+    let may = (0..field.len()).filter(|&at| !rows.stuck[at]);
+    let mut alone: Vec<i64> = may.map(|at| nothing.added_cost(at)).collect();
+    alone.sort_unstable();
+    count.checked_sub(1).and_then(|at| alone.get(at)).copied().unwrap_or(0)
 }
 
 /// What each candidate costs whatever else is emptied, and the groups to share out.

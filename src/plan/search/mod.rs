@@ -18,6 +18,8 @@ mod master;
 mod rooms;
 mod rows;
 mod solution;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 
@@ -120,13 +122,14 @@ fn search_within<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effo
     if problem.must.is_some() && field.must.is_none() {
         return none(problem);
     }
-    let most = problem.max_freed.map_or(most, |free| most.min(free)).min(field.len());
+    let most = problem.max_freed.map_or(most, |free| most.min(free));
     // The program is solved while Drain plans.
     let drain_beside = || drain(problem, state.clone());
     let (drained, (demands, rows, (most, start))) = parallel::both(drain_beside, || {
         let demands = Demands::new(&field, state);
         let rows = Rows::new(&field, &demands, state);
-        let answer = most_candidates(&field, &rows, most);
+        let possible = rows.stuck.iter().filter(|stuck| !**stuck).count();
+        let answer = most_candidates(&field, &rows, most.min(possible));
         (demands, rows, answer)
     });
     let barred = vec![false; field.len()];
@@ -186,7 +189,14 @@ fn search_within<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effo
         };
     }
     let count = found.plan.freed.len();
-    let least_cost = if proven.0 == count { proven.1 } else { least_cost(&field, &rows, count) };
+    let least_cost = if proven.0 == count {
+        proven.1
+    } else {
+        let known = found.plan.disruption.cost(problem.weights);
+        let whole =
+            if field.len() <= MOST_COUPLED { least_of_all(&field, &rows, count, known) } else { None };
+        whole.unwrap_or_else(|| least_cost(&field, &rows, count))
+    };
     Found { outcome: found, most, least_cost }
 }
 
@@ -239,14 +249,13 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
         if field.len() > FEW {
             return None;
         }
-        let no_bars = vec![false; field.len()];
         let mut sets = Vec::new();
         for bits in 1_u32..1 << field.len() {
             let set: Vec<usize> = (0..field.len()).filter(|at| bits >> at & 1 == 1).collect();
             if set.len() > self.most || field.must.is_some_and(|must| !set.contains(&must)) {
                 continue;
             }
-            let mut choice = Choice::new(field, self.rows, &no_bars);
+            let mut choice = Choice::new(field, self.rows, &[]);
             let allowed = set.iter().all(|&at| {
                 let allowed = choice.allows(at);
                 choice.insert(at);
@@ -307,10 +316,16 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
     }
 }
 
+/// What no choice of `count` candidates costs less than, where the program proves it; `known` is a cost that is possible.
+fn least_of_all(field: &Field<'_, '_>, rows: &Rows, count: usize, known: i64) -> Option<i64> {
+    let answer = master::solve(field, rows, |_| true, Goal::Cheapest(count, known), BRANCHES)?;
+    answer.proven.then_some(answer.bound)
+}
+
 /// A bound on the candidates that can be emptied, at most `most`, and a choice to start from.
 fn most_candidates(field: &Field<'_, '_>, rows: &Rows, most: usize) -> (usize, Option<Vec<usize>>) {
     // What is too much for one candidate is too much for it and others: amounts, groups and retries only add up.
-    if field.must.is_some_and(|must| !Choice::new(field, rows, &vec![false; field.len()]).allows(must)) {
+    if field.must.is_some_and(|must| !Choice::new(field, rows, &[]).allows(must)) {
         return (0, None);
     }
     if let Some(answer) = master::solve(field, rows, |_| true, Goal::Most(most), BRANCHES)

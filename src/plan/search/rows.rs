@@ -8,8 +8,11 @@
 //!   are a dual feasible function (Fekete and Schepers 2001);
 //! - *volumes*: the same for the plain sum of every other resource.
 //!
-//! A node that is emptied does not receive, so its weight is what leaves plus what it no longer offers. Rows only
-//! leave rules out, so no valid plan breaks one.
+//! A node that is emptied does not receive, so its weight is what leaves plus what it no longer offers; no offer
+//! counts for more than all that could leave. Rows only leave rules out, so no valid plan breaks one.
+//!
+//! However many sets there are, a candidate with a pod that no other receiver has room for is *stuck*, by itself, and
+//! so is one that alone is more than a budget allows.
 //!
 //! May import: snapshot, filter, plan
 
@@ -28,6 +31,8 @@ pub(super) struct Rows {
     pub limits: Vec<i64>,
     /// By candidate and row.
     pub weights: Vec<Vec<i64>>,
+    /// By candidate: no plan empties it.
+    pub stuck: Vec<bool>,
 }
 
 /// More card sizes than this are not looked at one by one.
@@ -36,9 +41,11 @@ const MOST_SIZES: usize = 8;
 const MOST_PAIRED: usize = 10;
 /// Sets of accepted classes that get rows: those that most victims need. Every row is one number per candidate, and
 /// pods that are pinned to nodes one by one would make thousands.
-const MOST_SETS: usize = 32;
+pub(super) const MOST_SETS: usize = 32;
 /// The tightest rows are kept.
-const MOST_ROWS: usize = 64;
+pub(super) const MOST_ROWS: usize = 64;
+/// Receivers that are looked at for one demand; where none of them has room, nothing is known.
+const MOST_LOOKS: usize = 1_000;
 /// Largest weight of a row of volumes after scaling: far below what floating point holds exactly.
 const LARGEST: i64 = 1 << 20;
 
@@ -50,10 +57,16 @@ struct Row {
 impl Rows {
     pub fn new(field: &Field<'_, '_>, demands: &Demands, state: &State<'_>) -> Self {
         let offers = Offers::new(field, demands, state);
+        let stuck = stuck(field, demands, &offers);
+        let leaving = Leaving::new(demands, &stuck);
         let mut rows: Vec<Row> = Vec::new();
-        for set in families(demands) {
-            let inside: Vec<bool> =
-                demands.classes.iter().map(|d| demands.accepted[d.accepted].is_subset(&set)).collect();
+        for set in families(demands, &leaving) {
+            let inside: Vec<bool> = demands
+                .classes
+                .iter()
+                .zip(&leaving.items)
+                .map(|(d, &items)| items > 0 && demands.accepted[d.accepted].is_subset(&set))
+                .collect();
             let mut sizes: Vec<i64> = demands
                 .classes
                 .iter()
@@ -65,11 +78,11 @@ impl Rows {
             sizes.dedup();
             sizes.truncate(MOST_SIZES);
             for &size in &sizes {
-                rows.push(slots(field, demands, &offers, &set, &inside, size));
+                rows.push(slots(field, demands, &offers, &leaving, &set, &inside, size));
             }
             for at in 0..demands.dimensions.len() {
                 if demands.dimensions[at].resource != field.problem.resource {
-                    rows.extend(volume(field, demands, &offers, &set, &inside, at));
+                    rows.extend(volume(field, demands, &offers, &leaving, &set, &inside, at));
                 }
             }
         }
@@ -82,7 +95,7 @@ impl Rows {
         });
         rows.truncate(MOST_ROWS);
         let weights = (0..field.len()).map(|at| rows.iter().map(|row| row.weights[at]).collect()).collect();
-        Self { limits: rows.iter().map(|row| row.limit).collect(), weights }
+        Self { limits: rows.iter().map(|row| row.limit).collect(), weights, stuck }
     }
 }
 
@@ -140,24 +153,24 @@ impl Offers {
 }
 
 /// Sets of node classes to look at: every set that many victims are accepted by, pairs of them, and all together.
-fn families(demands: &Demands) -> Vec<FixedBitSet> {
+fn families(demands: &Demands, leaving: &Leaving) -> Vec<FixedBitSet> {
     let mut items = vec![0_usize; demands.accepted.len()];
-    for &demand in demands.of_candidate.iter().flatten() {
-        items[demands.classes[demand as usize].accepted] += 1;
+    for (demand, count) in demands.classes.iter().zip(&leaving.items) {
+        items[demand.accepted] += count;
     }
-    let mut busiest: Vec<usize> = (0..items.len()).collect();
+    let mut busiest: Vec<usize> = (0..items.len()).filter(|&at| items[at] > 0).collect();
+    let few: Vec<usize> = if busiest.len() <= MOST_PAIRED { busiest.clone() } else { Vec::new() };
     busiest.sort_by_key(|&at| (std::cmp::Reverse(items[at]), at));
     busiest.truncate(MOST_SETS);
     let mut sets: Vec<FixedBitSet> = busiest.into_iter().map(|at| demands.accepted[at].clone()).collect();
-    if demands.accepted.len() <= MOST_PAIRED {
-        for a in 0..demands.accepted.len() {
-            for b in 0..a {
-                sets.push(&demands.accepted[a] | &demands.accepted[b]);
-            }
+    for (at, &a) in few.iter().enumerate() {
+        for &b in &few[..at] {
+            sets.push(&demands.accepted[a] | &demands.accepted[b]);
         }
     }
     let mut all = FixedBitSet::new();
-    demands.accepted.iter().for_each(|set| all.union_with(set));
+    let needed = demands.accepted.iter().zip(&items).filter(|(_, items)| **items > 0);
+    needed.for_each(|(set, _)| all.union_with(set));
     sets.push(all);
     let mut distinct: Vec<FixedBitSet> = Vec::new();
     for set in sets {
@@ -172,6 +185,7 @@ fn slots(
     field: &Field<'_, '_>,
     demands: &Demands,
     offers: &Offers,
+    leaving: &Leaving,
     set: &FixedBitSet,
     inside: &[bool],
     size: i64,
@@ -200,13 +214,14 @@ fn slots(
             least.min(i64::try_from(of_amount).unwrap_or(i64::MAX))
         })
     };
-    row(field, demands, offers, |d| of_demand[d], offered)
+    row(field, demands, offers, leaving, |d| of_demand[d], offered)
 }
 
 fn volume(
     field: &Field<'_, '_>,
     demands: &Demands,
     offers: &Offers,
+    leaving: &Leaving,
     set: &FixedBitSet,
     inside: &[bool],
     dimension: usize,
@@ -224,20 +239,102 @@ fn volume(
     let offered = |offer: &Offer| {
         if set.contains(offer.class) { offer.left[dimension].max(0).div_euclid(unit) + 1 } else { 0 }
     };
-    Some(row(field, demands, offers, |d| of_demand[d], offered))
+    Some(row(field, demands, offers, leaving, |d| of_demand[d], offered))
 }
 
 fn row(
     field: &Field<'_, '_>,
     demands: &Demands,
     offers: &Offers,
+    leaving: &Leaving,
     of_demand: impl Fn(usize) -> i64,
     offered: impl Fn(&Offer) -> i64,
 ) -> Row {
+    let leaves = |at: usize| demands.of_candidate[at].iter().map(|&d| of_demand(d as usize)).sum::<i64>();
+    let leaves: Vec<i64> = (0..field.len()).map(|at| if leaving.may[at] { leaves(at) } else { 0 }).collect();
+    // More than leaves is needed nowhere: tighter, and no number grows with what nodes have idle.
+    let all: i64 = leaves.iter().sum();
+    let offered = |offer: &Offer| offered(offer).min(all);
     let limit = offers.all().map(&offered).sum();
     let weight = |(at, &node): (usize, &NodeIdx)| {
-        let leaving: i64 = demands.of_candidate[at].iter().map(|&d| of_demand(d as usize)).sum();
-        leaving + offers.of(node).map_or(0, &offered)
+        if leaving.may[at] { leaves[at] + offers.of(node).map_or(0, &offered) } else { 0 }
     };
     Row { limit, weights: field.candidates.iter().enumerate().map(weight).collect() }
+}
+
+/// Candidates that may be emptied, and how often each demand leaves at most.
+struct Leaving {
+    may: Vec<bool>,
+    items: Vec<usize>,
+}
+
+impl Leaving {
+    fn new(demands: &Demands, stuck: &[bool]) -> Self {
+        let mut items = vec![0; demands.classes.len()];
+        let may: Vec<bool> = stuck.iter().map(|stuck| !stuck).collect();
+        for (of, _) in demands.of_candidate.iter().zip(&may).filter(|(_, may)| **may) {
+            for &demand in of {
+                items[demand as usize] += 1;
+            }
+        }
+        Self { may, items }
+    }
+}
+
+/// Candidates that no budget allows, and those with a pod that no other receiver has room for.
+fn stuck(field: &Field<'_, '_>, demands: &Demands, offers: &Offers) -> Vec<bool> {
+    let mut of_class: Vec<Vec<NodeIdx>> = vec![Vec::new(); field.problem.snapshot.node_classes.len()];
+    for (at, offer) in offers.nodes.iter().enumerate() {
+        if let Some(offer) = offer {
+            of_class[offer.class].push(NodeIdx::new(at));
+        }
+    }
+    let hosts: Vec<Hosts> = demands
+        .classes
+        .iter()
+        .map(|d| {
+            let nodes = demands.accepted[d.accepted].ones().flat_map(|class| &of_class[class]);
+            Hosts::of(nodes.take(MOST_LOOKS + 1).copied(), |node| {
+                offers.of(node).is_some_and(|offer| {
+                    offer.cards >= d.cards && d.compares.iter().all(|&at| offer.left[at] >= d.takes[at])
+                })
+            })
+        })
+        .collect();
+    let is_stuck = |at: usize| {
+        let finds_none = |&demand: &u32| match hosts[demand as usize] {
+            Hosts::None => true,
+            Hosts::Only(host) => host == field.candidates[at],
+            Hosts::Several => false,
+        };
+        !field.affordable[at] || demands.of_candidate[at].iter().any(finds_none)
+    };
+    (0..field.len()).map(is_stuck).collect()
+}
+
+/// Receivers that have room for a demand.
+enum Hosts {
+    None,
+    Only(NodeIdx),
+    /// Or there are too many to look at.
+    Several,
+}
+
+impl Hosts {
+    fn of(nodes: impl Iterator<Item = NodeIdx>, has_room: impl Fn(NodeIdx) -> bool) -> Self {
+        let mut found = Self::None;
+        for (looks, node) in nodes.enumerate() {
+            if looks == MOST_LOOKS {
+                return Self::Several;
+            }
+            if !has_room(node) {
+                continue;
+            }
+            found = match found {
+                Self::None => Self::Only(node),
+                _ => return Self::Several,
+            };
+        }
+        found
+    }
 }

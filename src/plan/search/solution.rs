@@ -22,7 +22,7 @@ pub(super) struct Solution<'f, 'p, 's> {
     field: &'f Field<'p, 's>,
     pub choice: Choice<'f, 'p, 's>,
     pub rooms: Rooms<'f>,
-    /// Candidates outside, by what they would add to the cost.
+    /// Candidates outside that may be chosen, by what they would add to the cost.
     outside: BTreeSet<(i64, u32)>,
     /// The first part of those keys, by candidate; for candidates inside, what they would save.
     added: Vec<i64>,
@@ -32,7 +32,8 @@ pub(super) struct Solution<'f, 'p, 's> {
 impl<'f, 'p, 's> Solution<'f, 'p, 's> {
     pub fn new(field: &'f Field<'p, 's>, choice: Choice<'f, 'p, 's>, rooms: Rooms<'f>) -> Self {
         let added: Vec<i64> = (0..field.len()).map(|at| choice.added_cost(at)).collect();
-        let outside = added.iter().enumerate().map(|(at, &cost)| (cost, index(at))).collect();
+        let free = added.iter().enumerate().filter(|&(at, _)| !choice.is_barred(at));
+        let outside = free.map(|(at, &cost)| (cost, index(at))).collect();
         Self { field, choice, rooms, outside, added, steps: Vec::new() }
     }
 
@@ -55,25 +56,20 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
             if stuck.is_empty() {
                 break;
             }
-            // The one that is worth least leaves first; the others may find room then. One that has to stay makes
-            // room for itself first.
-            let others = |from: &[usize]| {
-                let others = from.iter().copied().filter(|&at| !self.field.is_must(at));
-                others.max_by_key(|&at| (self.field.burdens[at].cards, at))
-            };
-            let worst = others(&stuck).or_else(|| others(&chosen)).or(self.field.must);
-            let Some(worst) = worst else { break };
             for &at in &chosen {
                 self.rooms.refill(at);
             }
-            chosen.retain(|&at| at != worst);
-            self.choice.remove(worst);
-            again.push(worst);
+            let mut worst = self.worst(&stuck, &chosen);
+            for &at in &worst {
+                self.choice.remove(at);
+            }
+            chosen.retain(|&at| self.choice.contains(at));
+            again.append(&mut worst);
         }
         self.rooms.commit();
         for at in 0..self.field.len() {
             self.outside.remove(&(self.added[at], index(at)));
-            if !self.choice.contains(at) {
+            if !self.choice.contains(at) && !self.choice.is_barred(at) {
                 self.added[at] = self.choice.added_cost(at);
                 self.outside.insert((self.added[at], index(at)));
             }
@@ -82,6 +78,28 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
             self.add(at);
         }
         self.settle();
+    }
+
+    /// Candidates that leave a set in which some are stuck. Those that are worth least leave first, since the others may
+    /// find room then: half of them, for each round places everything anew. One that has to be emptied makes others
+    /// leave before itself.
+    fn worst(&self, stuck: &[usize], chosen: &[usize]) -> Vec<usize> {
+        let others = |from: &[usize]| -> Vec<usize> {
+            let mut others = from.to_vec();
+            others.retain(|&at| !self.field.is_must(at));
+            others.sort_by_key(|&at| std::cmp::Reverse((self.field.burdens[at].cards, at)));
+            others
+        };
+        let mut worst = others(stuck);
+        worst.truncate(worst.len().div_ceil(2));
+        if worst.is_empty() {
+            worst = others(chosen);
+            worst.truncate(1);
+        }
+        if worst.is_empty() {
+            worst.extend(self.field.must.filter(|must| chosen.contains(must)));
+        }
+        worst
     }
 
     /// Empties one more candidate, if everything allows it.
@@ -147,7 +165,7 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
         for group in field.groups(at) {
             for &other in &field.of_group[group.at()] {
                 let other = other as usize;
-                if other == at || self.choice.contains(other) {
+                if other == at || self.choice.contains(other) || self.choice.is_barred(other) {
                     continue;
                 }
                 let added = self.choice.added_cost(other);

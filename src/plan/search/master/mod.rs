@@ -10,15 +10,18 @@
 //!
 //! May import: snapshot, plan
 
+mod columns;
+mod groups;
+
 use microlp::{
     ComparisonOp, OptimizationDirection, Problem, SolutionStatus, SolveOptions, SolveOutcome, Variable,
 };
-use rustc_hash::FxHashMap;
 
+pub(super) use self::columns::breaches_at_once;
+use self::columns::{Column, columns, could_be_one_of};
+use self::groups::groups;
 use super::field::Field;
 use super::rows::Rows;
-use crate::plan::disruption::GroupFacts;
-use crate::snapshot::model::GroupIdx;
 
 /// What is asked of the program.
 #[derive(Clone, Copy, Debug)]
@@ -73,24 +76,6 @@ const MOST_COLUMNS: usize = 12_000;
 
 /// Far above the error of a sum of a cluster's amounts, far below one.
 const ROUNDING: f64 = 1e-4;
-
-/// Pods and cards of a group on one candidate.
-type Share = (GroupIdx, i64, i64);
-
-/// Candidates that the program does not tell apart.
-struct Column {
-    /// Every choice contains its only member.
-    must: bool,
-    members: Vec<usize>,
-    weights: Vec<i64>,
-    caps: Vec<i64>,
-    /// Groups that only this candidate disturbs.
-    own_groups: i64,
-    /// Cost that does not depend on other candidates.
-    own_cost: i64,
-    /// Of groups that others disturb, too.
-    spanning: Vec<Share>,
-}
 
 /// Answers, or `None` when the program is too large or the solver gives up within `branches`.
 pub(super) fn solve(
@@ -151,7 +136,8 @@ fn run(
     let with_groups = with_cost || problem.max_groups.is_some() && !matches!(goal, Goal::Fractional(..));
     let most = goal.count();
     let binding = binding_rows(field, rows, most);
-    let possible = |at: usize| allowed(at) && !goal.is_exact() | could_be_one_of(field, at, most);
+    let possible =
+        |at: usize| allowed(at) && !rows.stuck[at] && (!goal.is_exact() || could_be_one_of(field, at, most));
     let columns = columns(field, rows, &binding, possible, with_groups, goal);
     if columns.is_empty() && !goal.is_exact() {
         // Budgets rule every candidate out.
@@ -210,79 +196,6 @@ fn run(
     Some(Solved { values, objective: solution.objective(), proven, columns })
 }
 
-/// Adds what groups cost and how they tie candidates together; returns the variables of being touched.
-fn groups(
-    field: &Field<'_, '_>,
-    program: &mut Problem,
-    columns: &[Column],
-    variables: &[Variable],
-    with_cost: bool,
-) -> Vec<Variable> {
-    let mut of_group: FxHashMap<GroupIdx, Vec<usize>> = FxHashMap::default();
-    for (at, column) in columns.iter().enumerate() {
-        for &(group, ..) in &column.spanning {
-            of_group.entry(group).or_default().push(at);
-        }
-    }
-    let mut of_group: Vec<(GroupIdx, Vec<usize>)> = of_group.into_iter().collect();
-    of_group.sort_unstable_by_key(|(group, _)| *group);
-    let [per_group, per_breach, per_damaged, ..] = field.problem.weights;
-    let mut touched = Vec::with_capacity(of_group.len());
-    for (group, members) in of_group {
-        let facts = field.undisturbed.facts(group);
-        let load =
-            |at: usize| columns[at].spanning.iter().find(|s| s.0 == group).map_or((0, 0), |s| (s.1, s.2));
-        let all: i64 = members
-            .iter()
-            .map(|&at| load(at).0 * i64::try_from(columns[at].members.len()).unwrap_or(1))
-            .sum();
-        let at_once = breaches_at_once(field, group, facts);
-        let mut price = if with_cost { per_group } else { 0 };
-        if with_cost && at_once {
-            price += per_breach + per_damaged * facts.cards;
-        }
-        let z = program.add_binary_var(float(price));
-        for &at in &members {
-            let count = float(i64::try_from(columns[at].members.len()).unwrap_or(1));
-            program.add_constraint([(variables[at], 1.0), (z, -count)], ComparisonOp::Le, 0.0);
-        }
-        if with_cost && !at_once && all > facts.slack {
-            breach(program, columns, variables, &members, &load, facts, all, per_breach, per_damaged);
-        }
-        touched.push(z);
-    }
-    touched
-}
-
-/// A group that falls below its minimum only when several candidates are emptied.
-#[expect(clippy::too_many_arguments, reason = "the parts of one inequality")]
-fn breach(
-    program: &mut Problem,
-    columns: &[Column],
-    variables: &[Variable],
-    members: &[usize],
-    load: &dyn Fn(usize) -> (i64, i64),
-    facts: &GroupFacts,
-    all: i64,
-    per_breach: i64,
-    per_damaged: i64,
-) {
-    let b = program.add_binary_var(float(per_breach));
-    // Damage beyond the moved cards, which the candidates pay for themselves.
-    let extra = program.add_var(float(per_damaged), (0.0, f64::INFINITY));
-    let moved = members.iter().map(|&at| (variables[at], float(load(at).0)));
-    let over = float(all - facts.slack);
-    program.add_constraint(moved.chain([(b, -over)]), ComparisonOp::Le, float(facts.slack));
-    let cards = members.iter().map(|&at| (variables[at], float(load(at).1)));
-    program.add_constraint(cards.chain([(extra, 1.0), (b, -float(facts.cards))]), ComparisonOp::Ge, 0.0);
-    for &at in members {
-        if load(at).0 > facts.slack {
-            let count = float(i64::try_from(columns[at].members.len()).unwrap_or(1));
-            program.add_constraint([(variables[at], 1.0), (b, -count)], ComparisonOp::Le, 0.0);
-        }
-    }
-}
-
 /// Rows that a choice of at most `most` candidates could break.
 fn binding_rows(field: &Field<'_, '_>, rows: &Rows, most: usize) -> Vec<usize> {
     let most = field.problem.caps.iter().fold(most, |most, cap| {
@@ -298,106 +211,6 @@ fn binding_rows(field: &Field<'_, '_>, rows: &Rows, most: usize) -> Vec<usize> {
         weights.into_iter().take(most).sum::<i64>() > rows.limits[row]
     };
     (0..rows.limits.len()).filter(can_break).collect()
-}
-
-fn columns(
-    field: &Field<'_, '_>,
-    rows: &Rows,
-    binding: &[usize],
-    allowed: impl Fn(usize) -> bool,
-    with_groups: bool,
-    goal: Goal<'_>,
-) -> Vec<Column> {
-    let with_cost = matches!(goal, Goal::Cheapest(..));
-    let problem = field.problem;
-    let [per_group, per_breach, per_damaged, per_card, per_pod] = problem.weights;
-    let mut index: FxHashMap<(Vec<i64>, Vec<Share>), usize> = FxHashMap::default();
-    let mut columns: Vec<Column> = Vec::new();
-    let cheapest_others = |count: usize| {
-        // Every moved card and pod costs at least this, whatever its group is spared.
-        let others = count.saturating_sub(1).min(field.len());
-        field.least_moves.get(others).copied().unwrap_or(0)
-    };
-    for at in (0..field.len()).filter(|&at| allowed(at)) {
-        let burden = &field.burdens[at];
-        let weights: Vec<i64> = binding.iter().map(|&row| rows.weights[at][row]).collect();
-        let (mut own_groups, mut own_cost) = (0, 0);
-        let mut spanning = Vec::new();
-        if with_groups {
-            for &(group, load) in &burden.loads {
-                own_cost += per_card * load.cards + per_pod * load.pods;
-                let facts = field.undisturbed.facts(group);
-                if field.of_group[group.at()].len() > 1 {
-                    spanning.push((group, load.pods, load.cards));
-                    // A group that its first move breaches pays for all its cards with being touched.
-                    if !breaches_at_once(field, group, facts) {
-                        own_cost += per_damaged * load.cards;
-                    }
-                } else {
-                    own_groups += 1;
-                    let breached = load.pods > facts.slack;
-                    let damaged = if breached { facts.cards } else { load.cards };
-                    own_cost += per_group + if breached { per_breach } else { 0 } + per_damaged * damaged;
-                }
-            }
-        }
-        let over_groups = problem
-            .max_groups
-            .is_some_and(|most| own_groups + i64::try_from(spanning.len()).unwrap_or(i64::MAX) > most);
-        if over_groups || problem.caps.iter().zip(&burden.caps).any(|(cap, amount)| *amount > cap.most) {
-            continue;
-        }
-        if !with_cost {
-            own_cost = match goal {
-                Goal::Priced(_, prices) | Goal::Fractional(_, prices) => prices[at],
-                _ => 0,
-            };
-            // Only who is touched matters then.
-            for share in &mut spanning {
-                (share.1, share.2) = (0, 0);
-            }
-        }
-        if let Goal::Cheapest(count, known) = goal
-            && own_cost + cheapest_others(count) > known
-        {
-            continue;
-        }
-        let mut numbers = weights.clone();
-        numbers.extend(&burden.caps);
-        numbers.extend([own_groups, own_cost, i64::from(field.is_must(at))]);
-        let column = *index.entry((numbers, spanning.clone())).or_insert_with(|| {
-            columns.push(Column {
-                must: field.is_must(at),
-                members: Vec::new(),
-                weights,
-                caps: burden.caps.clone(),
-                own_groups,
-                own_cost,
-                spanning,
-            });
-            columns.len() - 1
-        });
-        columns[column].members.push(at);
-    }
-    columns
-}
-
-/// True when a choice of `count` candidates may contain this one: the others take at least as much of each cap as
-/// those that take least.
-fn could_be_one_of(field: &Field<'_, '_>, at: usize, count: usize) -> bool {
-    field.problem.caps.iter().enumerate().all(|(cap, limits)| {
-        let least =
-            field.least_of_caps[cap].get(count.saturating_sub(1).min(field.len())).copied().unwrap_or(0);
-        field.burdens[at].caps[cap] + least <= limits.most
-    })
-}
-
-/// True when every candidate that disturbs the group takes it below its minimum.
-pub(super) fn breaches_at_once(field: &Field<'_, '_>, group: GroupIdx, facts: &GroupFacts) -> bool {
-    field.of_group[group.at()].iter().all(|&at| {
-        let loads = &field.burdens[at as usize].loads;
-        loads.binary_search_by_key(&group, |l| l.0).is_ok_and(|i| loads[i].1.pods > facts.slack)
-    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "amounts of a cluster are far below 2^52")]
