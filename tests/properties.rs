@@ -10,11 +10,11 @@ use kubectl_repack::plan::types::Plan;
 use kubectl_repack::plan::{Planned, Request, make};
 use kubectl_repack::snapshot::Snapshot;
 use kubectl_repack::verify::check_plan;
-use serde_json::{Value, json};
 use support::apply::apply;
 use support::brute;
 use support::generator::{self, CARD, Knobs};
 use support::rng::Rng;
+use support::variants;
 
 /// Clusters per property.
 const SEEDS: u64 = 100;
@@ -107,26 +107,6 @@ fn every_plan_passes_the_verifier() {
     assert!(freed > 1_000, "the clusters are too hard to say anything: {freed} nodes freed");
 }
 
-/// A gang that needs one hole more than there are, of one to three cards.
-fn gang_that_just_does_not_fit(snapshot: &Snapshot, cards: i64) -> Vec<Value> {
-    let card = snapshot.resource_named(CARD).unwrap();
-    let holes = snapshot.nodes.iter().zip(&snapshot.pods_on).map(|(node, pods)| {
-        let used: i64 = pods.iter().map(|&pod| snapshot.charged(pod, card)).sum();
-        (node.allocatable[card.at()] - used).div_euclid(cards)
-    });
-    let count = holes.sum::<i64>() + 1;
-    let pod = |at| {
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "team-a", "name": format!("gang-{at}"),
-            "uid": format!("gang-{at}"), "annotations": {"scheduling.k8s.io/group-name": "gang"}},
-            "spec": {"schedulerName": "volcano", "containers": [{"name": "main",
-                "resources": {"requests": {CARD: cards.to_string()}}}]},
-            "status": {"phase": "Pending"}})
-    };
-    let group = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-        "metadata": {"namespace": "team-a", "name": "gang", "uid": "gang"}, "spec": {"minMember": count}});
-    (0..count).map(pod).chain([group]).collect()
-}
-
 #[test]
 fn a_gang_that_just_does_not_fit_keeps_its_room_on_receivers() {
     let (mut beside, mut less) = (0, 0);
@@ -134,7 +114,7 @@ fn a_gang_that_just_does_not_fit_keeps_its_room_on_receivers() {
         for cards in 1..=3 {
             let mut objects = generator::objects(seed, &Knobs::plain(12));
             let alone = generator::model(&objects);
-            objects.extend(gang_that_just_does_not_fit(&alone, cards));
+            objects.extend(variants::gang_that_just_does_not_fit(&alone, cards));
             let snapshot = generator::model(&objects);
             let Planned { plan, report } = make(&snapshot, &open()).unwrap();
             assert_eq!(lines(&snapshot, &open(), &plan), [""; 0], "seed {seed}, {cards} cards");
