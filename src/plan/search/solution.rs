@@ -81,7 +81,7 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
     }
 
     /// Candidates that leave a set in which some are stuck. Those that are worth least leave first, since the others may
-    /// find room then: half of them, for each round places everything anew. One that has to be emptied makes others
+    /// find room then: an eighth of them, for each round places everything anew. One that has to be emptied makes others
     /// leave before itself.
     fn worst(&self, stuck: &[usize], chosen: &[usize]) -> Vec<usize> {
         let others = |from: &[usize]| -> Vec<usize> {
@@ -91,7 +91,7 @@ impl<'f, 'p, 's> Solution<'f, 'p, 's> {
             others
         };
         let mut worst = others(stuck);
-        worst.truncate(worst.len().div_ceil(2));
+        worst.truncate(worst.len().div_ceil(8));
         if worst.is_empty() {
             worst = others(chosen);
             worst.truncate(1);
