@@ -25,4 +25,4 @@ bench: ## load, report and planning time per instance
 	tests/bench.sh $(BENCH)
 
 fuzz: ## readers and the quantity parser on mutated input, each for FUZZ_SECONDS
-	FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --release --test fuzz -- --nocapture
+	FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --release --test fuzz --test fuzz_api -- --nocapture

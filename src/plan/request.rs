@@ -11,7 +11,7 @@ use crate::api::{Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
 use crate::filter::{SchedulerRules, Schedulers};
 
 /// Work units of a search that is not told otherwise: looks at receivers and what costs as much.
-pub const DEFAULT_EFFORT: u64 = 12_000_000;
+pub const DEFAULT_EFFORT: u64 = 18_000_000;
 
 /// Everything that planning depends on besides the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,6 +66,8 @@ const MOST_FEW: usize = 24;
 const PRICINGS: usize = 8;
 /// Rounds in which candidates that broke a rule are left out.
 const ROUNDS: u32 = 4;
+/// Ways along which more candidates are looked for.
+const WAYS: u64 = 2;
 /// With at most this many candidates every set is looked at.
 const FEW: usize = 10;
 /// Looks at places that all of those sets may take, and one of them.
@@ -154,10 +156,7 @@ fn search_within<'s>(problem: &Problem<'s>, state: &State<'s>, most: usize, effo
         if least > 0 {
             proven = (count, least);
         }
-        let share = effort >> (2 + round);
-        improve(&field, &mut best, most, least, &mut random, share);
-        grow(&field, &mut best, most, &mut random, share);
-        improve(&field, &mut best, most, least, &mut random, 2 * share);
+        let best = task.improved(best, least, &mut random, effort >> round);
         let mut wish = Wish::default();
         let mut chosen = best.choice.chosen();
         // Whatever has to be emptied is tried first.
@@ -285,6 +284,37 @@ impl<'f, 'p, 's> Task<'f, 'p, 's> {
 
     fn solve(&self, goal: Goal<'_>) -> Option<Answer> {
         master::solve(self.field, self.rows, |at| !self.barred[at], goal, BRANCHES)
+    }
+
+    /// Changes the solution while `effort` lasts; `least` is what no choice of as many candidates costs less than.
+    ///
+    /// Where there may be room for more candidates it is luck that decides: several ways are gone, the best one counts.
+    /// What is left to gain otherwise is a cheaper plan, and a part of the effort brings nearly all of that.
+    fn improved(
+        &self,
+        start: Solution<'f, 'p, 's>,
+        least: i64,
+        random: &mut Random,
+        effort: u64,
+    ) -> Solution<'f, 'p, 's> {
+        let full = start.choice.count() >= self.most;
+        let ways = if full { 1 } else { WAYS };
+        let share = if full { effort / 3 } else { effort / ways } / 4;
+        let seeds: Vec<u64> = (0..ways).map(|_| random.next()).collect();
+        let go = |&seed: &u64| {
+            let (mut solution, mut random) = (start.clone(), Random(seed));
+            improve(self.field, &mut solution, self.most, least, &mut random, share);
+            grow(self.field, &mut solution, self.most, &mut random, share);
+            improve(self.field, &mut solution, self.most, least, &mut random, 2 * share);
+            solution
+        };
+        let mut best: Option<Solution<'f, 'p, 's>> = None;
+        for solution in parallel::map(&seeds, go) {
+            if best.as_ref().is_none_or(|best| best.rank() < solution.rank()) {
+                best = Some(solution);
+            }
+        }
+        best.unwrap_or(start)
     }
 
     /// Looks for a cheaper choice of as many candidates; returns what none of them costs less than.

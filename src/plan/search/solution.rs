@@ -18,6 +18,7 @@ enum Step {
 }
 
 /// The solution.
+#[derive(Clone)]
 pub(super) struct Solution<'f, 'p, 's> {
     field: &'f Field<'p, 's>,
     pub choice: Choice<'f, 'p, 's>,

@@ -35,6 +35,7 @@ enum Step {
 }
 
 /// The placement.
+#[derive(Clone)]
 pub(super) struct Rooms<'f> {
     demands: &'f Demands,
     candidates: &'f [NodeIdx],

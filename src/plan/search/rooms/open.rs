@@ -15,6 +15,7 @@ use crate::snapshot::model::ResourceIdx;
 type Key = (i64, usize, i64, u32);
 
 /// The receivers that may take guests, and what they have left.
+#[derive(Clone)]
 pub(super) struct Open<'f> {
     demands: &'f Demands,
     class: Vec<usize>,
