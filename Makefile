@@ -1,8 +1,10 @@
 # One line per target. `verify` never writes to the tree; `fix` and `golden` do.
-.PHONY: verify test golden bench fix fuzz
+.PHONY: verify test golden generate package bench fix fuzz
 
 # Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
 BENCH ?= ../shared/bench
+# Program that `package` packs; built in release mode unless another is given.
+BINARY ?= target/release/kubectl-repack
 # Seconds that `fuzz` spends on each reader and parser.
 FUZZ_SECONDS ?= 60
 
@@ -17,6 +19,9 @@ test: ## everything
 golden: ## rewrite the expected outputs; a changed one needs a sentence in the commit
 	UPDATE=1 INSTA_UPDATE=always cargo test --no-fail-fast
 
+generate: ## rewrite manifests/ and krew/ from the source; a test compares
+	cargo run --quiet -- generate tree
+
 fix: ## format, and the lints that can repair what they find
 	cargo fmt
 	cargo clippy --fix --allow-dirty --allow-staged --all-targets
@@ -26,3 +31,7 @@ bench: ## load, report and planning time per instance
 
 fuzz: ## readers and the quantity parser on mutated input, each for FUZZ_SECONDS
 	FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --release --test fuzz --test fuzz_api -- --nocapture
+
+package: ## the archive for krew of this machine's platform, with its manifest, under target/package
+	test "$(BINARY)" != target/release/kubectl-repack || cargo build --release --locked
+	krew/package $(BINARY) target/package

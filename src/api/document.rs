@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 
+use super::amount::whole;
 use super::{FieldError, RepackRun, nearest};
 
 /// What may stand at one place of the document.
@@ -23,6 +24,8 @@ enum Shape {
     Word(&'static [&'static str]),
     /// A whole number.
     Whole,
+    /// A whole number, or its digits as text.
+    Amount,
     /// true or false.
     Flag,
     /// Anything: not read by this product.
@@ -80,7 +83,7 @@ const SPEC: Shape = Shape::Object(&[
     ),
     field(
         "maxPerRun",
-        Shape::Object(&[field("podGroups", Shape::Whole), field("resources", Shape::Map(&Shape::Whole))]),
+        Shape::Object(&[field("podGroups", Shape::Whole), field("resources", Shape::Map(&Shape::Amount))]),
     ),
     field(
         "networkTopology",
@@ -223,7 +226,8 @@ fn walk(shape: &Shape, value: &Value, path: &str, faults: &mut Vec<FieldError>) 
                 walk(item, value, &format!("{path}[{key}]"), faults);
             }
         }
-        (Shape::Whole, Value::Number(number)) if number.is_i64() => {}
+        (Shape::Whole | Shape::Amount, Value::Number(number)) if number.is_i64() => {}
+        (Shape::Amount, Value::String(text)) if whole(text).is_some() => {}
         (Shape::Word(words), Value::String(word)) => {
             if !words.contains(&word.as_str()) {
                 let mut fault = FieldError::new(here, format!("{}, not {word:?}", wanted(shape)));
@@ -251,7 +255,7 @@ fn wanted(shape: &Shape) -> String {
         Shape::List(_) => "must be a list".to_owned(),
         Shape::Text => "must be text".to_owned(),
         Shape::Word(words) => format!("must be {}", words.join(" or ")),
-        Shape::Whole => "must be a whole number".to_owned(),
+        Shape::Whole | Shape::Amount => "must be a whole number".to_owned(),
         Shape::Flag => "must be true or false".to_owned(),
         Shape::Any => "may be anything".to_owned(),
     }

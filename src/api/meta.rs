@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ConditionType, Reason};
@@ -33,7 +34,7 @@ pub struct ObjectMeta {
 }
 
 /// A condition's three-valued state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionStatus {
     /// It holds.
     True,
@@ -44,7 +45,7 @@ pub enum ConditionStatus {
 }
 
 /// One condition of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// Which condition.
@@ -57,6 +58,7 @@ pub struct Condition {
     pub observed_generation: Option<i64>,
     /// RFC 3339; absent in output that was planned without a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
     pub last_transition_time: Option<String>,
     /// The one word.
     pub reason: Reason,

@@ -8,12 +8,15 @@
 //!
 //! May import: (nothing of this crate)
 
+mod amount;
 mod document;
+mod limits;
 mod meta;
 pub mod names;
 mod rate;
 mod reason;
 mod run;
+mod schema;
 mod selector;
 mod status;
 mod suggest;
@@ -24,8 +27,9 @@ pub use meta::{Condition, ConditionStatus, ObjectMeta};
 pub use rate::{ExactRate, one_decimal, whole_percent};
 pub use reason::{ConditionType, Phase, Reason};
 pub use run::{
-    Algorithm, Eviction, Execution, Goal, MaxPerRun, Mode, NetworkTopology, ObjectSelection, OnBlockedPdb,
-    Planner, RepackRun, RepackRunSpec, Scope, ScopeRule, TopologyMode, Weights,
+    Algorithm, DEFAULT_EFFORT, DEFAULT_WEIGHTS, Eviction, Execution, Goal, MAX_WEIGHT, MaxPerRun, Mode,
+    NetworkTopology, ObjectSelection, OnBlockedPdb, Planner, RepackRun, RepackRunSpec, Scope, ScopeRule,
+    TopologyMode, Weights,
 };
 pub use selector::{LabelSelector, Operator, Requirement, SelectorSyntaxError};
 pub use status::{

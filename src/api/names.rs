@@ -2,6 +2,10 @@
 //!
 //! May import: (nothing of this crate)
 
+/// This product, where objects name their manager: the value of [`MANAGED_BY_LABEL`] and of a run's `managedBy`.
+pub const MANAGER: &str = "kubectl-repack";
+/// Label of what is installed; on the CRD it says whose controller answers runs.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Scheduling gate that holds a replacement pod until its node is chosen.
 pub const PLACEMENT_GATE: &str = "repack.volcano.sh/placement";
 /// PodGroup annotation that says which run works on the group; its value is `RUN/UID`.

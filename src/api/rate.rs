@@ -2,13 +2,14 @@
 //!
 //! May import: (nothing of this crate)
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An exact rate: `excess` of `providing` nodes are occupied beyond the optimum.
 ///
 /// Thresholds compare these fractions; the whole percent of the API is rounded from them. At 1,000 nodes two freed
 /// nodes round away in whole percent, so the JSON also has this value, under `…Exact`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExactRate {
     /// Occupied nodes minus optimum, never negative.

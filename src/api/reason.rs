@@ -4,10 +4,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a run is where it is: the `reason` of its conditions, also used in events and metric labels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Reason {
     /// Waiting: another Execute run is active.
     AnotherRunActive,
@@ -148,7 +149,7 @@ impl fmt::Display for Reason {
 }
 
 /// The simplified life cycle; derived from the conditions, which are the authority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
     /// Not started.
     Pending,
@@ -161,7 +162,7 @@ pub enum Phase {
 }
 
 /// The condition types of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionType {
     /// True while the run works; False while it waits and after it ended.
     Progressing,

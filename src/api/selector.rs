@@ -9,35 +9,47 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::limits::{MAX_EXPRESSIONS, MAX_LABELS, MAX_QUALIFIED, MAX_VALUES};
+use super::schema::{self, LabelValue};
+
 /// Selects objects by their labels.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
     /// Keys with exactly these values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, LabelValue>")]
+    #[schemars(extend("maxProperties" = MAX_LABELS, "x-kubernetes-validations" = schema::MATCH_LABELS))]
     pub match_labels: BTreeMap<String, String>,
     /// Requirements that all have to hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_EXPRESSIONS))]
     pub match_expressions: Vec<Requirement>,
 }
 
 /// One requirement on one key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = schema::REQUIREMENT))]
 pub struct Requirement {
     /// The label's key.
+    #[schemars(length(max = MAX_QUALIFIED), extend("x-kubernetes-validations" = [schema::LABEL_KEY]))]
     pub key: String,
     /// How `values` is read.
     pub operator: Operator,
     /// At least one for `In` and `NotIn`, none for the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<LabelValue>", length(max = MAX_VALUES))]
+    #[schemars(extend("x-kubernetes-validations" = [schema::LABEL_VALUES]))]
     pub values: Vec<String>,
 }
 
 /// The relation between a key and the values of a requirement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Operator {
     /// The value is one of them.
     In,

@@ -5,29 +5,34 @@
 //!
 //! May import: api
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Condition, ExactRate, Phase};
 
 /// The status of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RepackRunStatus {
     /// Derived from the conditions.
     pub phase: Phase,
     /// The authority on where the run is.
     #[serde(default)]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The current outcome in a sentence; never empty.
     pub message: String,
     /// First time in phase Running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
     pub start_time: Option<String>,
     /// First time in a terminal phase; `ttlSecondsAfterFinished` counts from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
     pub completion_time: Option<String>,
     /// When an Execute run ends at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
     pub execution_deadline: Option<String>,
     /// The plan; absent while there was no planning, and after a fault before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +46,7 @@ pub struct RepackRunStatus {
 }
 
 /// What would be moved, and what that brings. Never overwritten by what happened.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     /// Hash of the sorted (victim UID, source node) pairs.
@@ -69,7 +74,7 @@ pub struct Plan {
 }
 
 /// Room for a pod that waits, or for one that will replace a terminating pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReservedRoom {
     /// Namespace of the pod.
@@ -86,7 +91,7 @@ pub struct ReservedRoom {
 }
 
 /// A waiting gang, or a waiting pod without a group, that fits once the victims have left.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Taker {
     /// Its namespace.
@@ -105,7 +110,7 @@ pub struct Taker {
 }
 
 /// The plan in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanSummary {
     /// Fragmentation rate now, whole percent, half up.
@@ -145,7 +150,7 @@ pub struct PlanSummary {
 }
 
 /// What the scope came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedScope {
     /// PodGroups in scope that use the resource.
@@ -155,7 +160,7 @@ pub struct ResolvedScope {
 }
 
 /// The five dimensions of disruption, as plain counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Disruption {
     /// PodGroups touched.
@@ -171,7 +176,7 @@ pub struct Disruption {
 }
 
 /// How far it was worth it to free nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Benefit {
     /// Cards asked for per damaged card: `spec.planner.minBenefit`.
@@ -188,7 +193,7 @@ pub struct Benefit {
 }
 
 /// Freeing more nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BenefitStep {
     /// How many more.
@@ -200,7 +205,7 @@ pub struct BenefitStep {
 }
 
 /// One reason why pods can not move, with how much it holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnmovableCount {
     /// The stable code of the reason.
@@ -212,7 +217,7 @@ pub struct UnmovableCount {
 }
 
 /// The moves of one PodGroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanMove {
     /// Namespace of the group and its pods.
@@ -230,7 +235,7 @@ pub struct PlanMove {
 }
 
 /// A workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
     /// Its API version.
@@ -242,7 +247,7 @@ pub struct Owner {
 }
 
 /// One pod's move.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MovedPod {
     /// The pod that is evicted or taken down.
@@ -266,7 +271,7 @@ pub struct MovedPod {
 }
 
 /// What Execute achieved, measured afterwards.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResult {
     /// Fragmentation rate measured, whole percent, half up.
@@ -289,7 +294,7 @@ pub struct RunResult {
 }
 
 /// A freed node and who took it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TakenNode {
     /// The node.
@@ -301,7 +306,7 @@ pub struct TakenNode {
 }
 
 /// The eviction and placement of one planned pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Relocation {
     /// Namespace of the pod.
@@ -327,7 +332,7 @@ pub struct Relocation {
 }
 
 /// How far an eviction is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvictionState {
     /// Never goes back.
@@ -338,7 +343,7 @@ pub struct EvictionState {
 }
 
 /// Steps of an eviction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EvictionPhase {
     /// Not tried.
     Pending,
@@ -353,7 +358,7 @@ pub enum EvictionPhase {
 }
 
 /// How far a placement is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacementState {
     /// Goes back only when a replacement is deleted before it was bound.
@@ -371,11 +376,12 @@ pub struct PlacementState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual_node_name: Option<String>,
     /// When it is let go.
+    #[schemars(extend("format" = "date-time"))]
     pub expiration_time: String,
 }
 
 /// Steps of a placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PlacementPhase {
     /// The replacement does not exist yet.
     WaitingForReplacement,

@@ -4,14 +4,15 @@
 
 use std::fmt;
 
+use super::limits::{
+    MAX_EXPRESSIONS, MAX_LABEL, MAX_LABELS, MAX_NAME, MAX_NAMES, MAX_PLAN_ID, MAX_RESOURCES, MAX_TEXT,
+    MAX_VALUES,
+};
+use super::run::MAX_WEIGHT;
 use super::{
     API_VERSION, LabelSelector, NetworkTopology, ObjectSelection, Operator, RepackRun, RepackRunSpec,
     ScopeRule,
 };
-
-/// At most this many names per list: the limit of the contract, which keeps a run's spec well under the size an
-/// API server stores.
-const MAX_NAMES: usize = 1024;
 
 /// One thing that is wrong with one field. Displays as a sentence that starts with the field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,7 @@ impl RepackRunSpec {
         }
         if let Some(max) = &self.max_per_run {
             check.range("spec.maxPerRun.podGroups", max.pod_groups, 0, None);
+            check.count("spec.maxPerRun.resources", max.resources.len(), MAX_RESOURCES, "resources");
             for (resource, amount) in &max.resources {
                 let field = format!("spec.maxPerRun.resources[{resource}]");
                 check.resource(&field, resource);
@@ -108,19 +110,24 @@ impl RepackRunSpec {
             check.range("spec.planner.maxFreedNodes", planner.max_freed_nodes, 1, None);
             check.range("spec.planner.minBenefit", planner.min_benefit, 0, None);
             if let Some(weights) = &planner.weights {
-                check.range("spec.planner.weights.affectedPodGroups", weights.affected_pod_groups, 0, None);
-                check.range("spec.planner.weights.gangBreaches", weights.gang_breaches, 0, None);
-                check.range("spec.planner.weights.damagedCards", weights.damaged_cards, 0, None);
-                check.range("spec.planner.weights.movedCards", weights.moved_cards, 0, None);
-                check.range("spec.planner.weights.movedPods", weights.moved_pods, 0, None);
+                check.range(
+                    "spec.planner.weights.affectedPodGroups",
+                    weights.affected_pod_groups,
+                    0,
+                    Some(MAX_WEIGHT),
+                );
+                check.range("spec.planner.weights.gangBreaches", weights.gang_breaches, 0, Some(MAX_WEIGHT));
+                check.range("spec.planner.weights.damagedCards", weights.damaged_cards, 0, Some(MAX_WEIGHT));
+                check.range("spec.planner.weights.movedCards", weights.moved_cards, 0, Some(MAX_WEIGHT));
+                check.range("spec.planner.weights.movedPods", weights.moved_pods, 0, Some(MAX_WEIGHT));
             }
         }
         if let Some(execution) = &self.execution {
             check.range("spec.execution.timeoutSeconds", execution.timeout_seconds, 1, None);
             check.range("spec.execution.maxConcurrentEvictions", execution.max_concurrent_evictions, 1, None);
-            check.not_empty("spec.execution.expectedPlanID", execution.expected_plan_id.as_deref());
+            check.text("spec.execution.expectedPlanID", execution.expected_plan_id.as_deref(), MAX_PLAN_ID);
         }
-        check.not_empty("spec.managedBy", self.managed_by.as_deref());
+        check.text("spec.managedBy", self.managed_by.as_deref(), MAX_TEXT);
         if check.faults.is_empty() { Ok(()) } else { Err(check.faults) }
     }
 }
@@ -146,9 +153,17 @@ impl Check {
         }
     }
 
-    fn not_empty(&mut self, field: &str, value: Option<&str>) {
-        if value == Some("") {
+    fn text(&mut self, field: &str, value: Option<&str>, most: usize) {
+        let letters = value.map_or(1, |text| text.chars().count());
+        if letters == 0 {
             self.fault(field, "must not be empty; leave it out instead");
+        }
+        self.count(field, letters, most, "letters");
+    }
+
+    fn count(&mut self, field: &str, count: usize, most: usize, things: &str) {
+        if count > most {
+            self.fault(field, format!("has {count} {things}, but at most {most} are allowed"));
         }
     }
 
@@ -181,12 +196,7 @@ impl Check {
         if let Some(selector) = &selection.selector {
             self.selector(&format!("{field}.selector"), selector);
         }
-        if selection.names.len() > MAX_NAMES {
-            self.fault(
-                &format!("{field}.names"),
-                format!("has {} names, but at most {MAX_NAMES} are allowed", selection.names.len()),
-            );
-        }
+        self.count(&format!("{field}.names"), selection.names.len(), MAX_NAMES, "names");
         for (i, name) in selection.names.iter().enumerate().take(MAX_NAMES) {
             if let Some(fault) = name_fault(name) {
                 self.fault(&format!("{field}.names[{i}]"), format!("{fault}, not {name:?}"));
@@ -195,6 +205,13 @@ impl Check {
     }
 
     fn selector(&mut self, field: &str, selector: &LabelSelector) {
+        self.count(&format!("{field}.matchLabels"), selector.match_labels.len(), MAX_LABELS, "labels");
+        self.count(
+            &format!("{field}.matchExpressions"),
+            selector.match_expressions.len(),
+            MAX_EXPRESSIONS,
+            "requirements",
+        );
         for (key, value) in &selector.match_labels {
             let place = format!("{field}.matchLabels[{key}]");
             if let Some(fault) = label_key_fault(key) {
@@ -222,6 +239,7 @@ impl Check {
                 }
                 _ => {}
             }
+            self.count(&values, requirement.values.len(), MAX_VALUES, "values");
             for value in &requirement.values {
                 if let Some(fault) = label_value_fault(value) {
                     self.fault(&values, format!("has a value that {fault}: {value:?}"));
@@ -240,7 +258,7 @@ impl Check {
             _ => {}
         }
         self.range(&format!("{field}.hyperNodeTier"), topology.hyper_node_tier, 1, None);
-        self.not_empty(&format!("{field}.hyperNodeTierName"), topology.hyper_node_tier_name.as_deref());
+        self.text(&format!("{field}.hyperNodeTierName"), topology.hyper_node_tier_name.as_deref(), MAX_NAME);
         self.range(&format!("{field}.nodeBlockSize"), Some(topology.node_block_size), 1, None);
         self.range(&format!("{field}.requiredNodeBlocks"), Some(topology.required_node_blocks), 0, None);
     }
@@ -275,19 +293,19 @@ pub(super) fn label_value_fault(value: &str) -> Option<&'static str> {
 
 fn is_label_text(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.len() <= 63
+    bytes.len() <= MAX_LABEL
         && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && bytes.first().is_none_or(u8::is_ascii_alphanumeric)
         && bytes.last().is_none_or(u8::is_ascii_alphanumeric)
 }
 
 fn is_dns_label(text: &str) -> bool {
-    text.len() <= 63 && is_dns_part(text)
+    text.len() <= MAX_LABEL && is_dns_part(text)
 }
 
 /// Kubernetes limits the length of the whole, not of the parts between the dots.
 fn is_dns_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_dns_part)
+    text.len() <= MAX_NAME && text.split('.').all(is_dns_part)
 }
 
 fn is_dns_part(text: &str) -> bool {

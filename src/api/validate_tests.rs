@@ -38,7 +38,7 @@ fn numbers_outside_their_range_are_named_with_their_field() {
     spec.planner.effort must be at least 1, not 0
     spec.planner.maxFreedNodes must be at least 1, not 0
     spec.planner.minBenefit must be at least 0, not -1
-    spec.planner.weights.movedPods must be at least 0, not -1
+    spec.planner.weights.movedPods must be 0 to 1000000, not -1
     spec.execution.timeoutSeconds must be at least 1, not 0
     spec.execution.maxConcurrentEvictions must be at least 1, not 0
     spec.execution.expectedPlanID must not be empty; leave it out instead

@@ -3,9 +3,10 @@
 //! A command line goes through `args` (what was typed) and `options` (what it means) to the command's own file,
 //! which calls the engine and prints through `output`.
 //!
-//! May import: api, engine, snapshot, fragmentation, filter, plan, verify
+//! May import: api, engine, snapshot, fragmentation, filter, manifests, plan, verify
 
 pub mod args;
+mod complete;
 mod completion;
 mod debug;
 mod dryrun;
@@ -13,6 +14,7 @@ pub mod error;
 pub mod exit;
 mod explain;
 mod fit;
+mod generate;
 pub mod input;
 pub mod options;
 pub mod output;
@@ -57,10 +59,15 @@ fn run(command: &Command, out: &mut Out) -> Exit {
     let result = match command {
         Command::Report(args) => report::run(args, out),
         Command::Completion(args) => completion::run(*args, out),
+        Command::Complete(args) => {
+            complete::run(args, out);
+            Ok(())
+        }
         Command::Debug(args) => debug::run(args, out),
         Command::Dryrun(args) => dryrun::run(args, out),
         Command::Explain(args) => explain::run(args, out),
         Command::Fit(args) => return ended(fit::run(args, out), out),
+        Command::Generate(args) => generate::run(args, out),
         Command::Snapshot(args) => snapshot::run(args, out),
         Command::Version(args) => version::run(*args, out),
     };

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
+use crate::api::{self, Algorithm, FieldError, OnBlockedPdb, RepackRunSpec, Scope};
 use crate::filter::{SchedulerRules, Schedulers};
 
-/// Work units of a search that is not told otherwise: looks at receivers and what costs as much.
-pub const DEFAULT_EFFORT: u64 = 18_000_000;
+/// Work units of a search that is not told otherwise.
+pub const DEFAULT_EFFORT: u64 = api::DEFAULT_EFFORT.unsigned_abs();
 
 /// Everything that planning depends on besides the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,7 +189,9 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { affected_pod_groups: 10, gang_breaches: 8, damaged_cards: 6, moved_cards: 3, moved_pods: 1 }
+        let [affected_pod_groups, gang_breaches, damaged_cards, moved_cards, moved_pods] =
+            api::DEFAULT_WEIGHTS;
+        Self { affected_pod_groups, gang_breaches, damaged_cards, moved_cards, moved_pods }
     }
 }
 
@@ -303,8 +305,8 @@ fn supported(spec: &RepackRunSpec) -> Result<(), Vec<FieldError>> {
 }
 
 impl Weights {
-    /// Largest weight: keeps every cost of a cluster far inside 64 bits.
-    pub const MOST: i64 = 1_000_000;
+    /// Largest weight.
+    pub const MOST: i64 = api::MAX_WEIGHT;
 
     /// The weights in the order of the dimensions.
     pub const fn array(&self) -> [i64; 5] {

@@ -7,11 +7,13 @@
 // Doc comments are help texts here, and a flattened group has its own.
 #![allow(missing_docs)]
 
+pub mod complete;
 pub mod completion;
 pub mod debug;
 pub mod dryrun;
 pub mod explain;
 pub mod fit;
+pub mod generate;
 pub mod groups;
 pub mod report;
 pub mod snapshot;
@@ -43,8 +45,11 @@ pub enum Command {
     Dryrun(dryrun::DryRunArgs),
     Explain(explain::ExplainArgs),
     Fit(fit::FitArgs),
+    Generate(generate::GenerateArgs),
     Snapshot(snapshot::SnapshotArgs),
     Completion(completion::CompletionArgs),
+    #[command(name = "__complete")]
+    Complete(complete::CompleteArgs),
     Debug(debug::DebugArgs),
     Version(version::VersionArgs),
 }

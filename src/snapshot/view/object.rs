@@ -1,7 +1,8 @@
 //! One API object of any kind that planning reads, and the table of those kinds.
 //!
 //! **To add a kind**: write its view (with a `metadata` field) in a file beside this one and add one line to the
-//! [`kinds!`] table below: variant, view, group, kind. Reading, dispatch and the lists of that kind then work; the
+//! [`kinds!`] table below: variant, view, group, kind, plural. Reading, dispatch, the lists of that kind and the right to
+//! read it (`manifests`) then work; the
 //! allow-list of the snapshot file (`snapshot::write`) needs the fields of the new view as well, and a test there
 //! fails until it has them.
 //!
@@ -26,7 +27,7 @@ use super::workload::{
 
 /// Makes [`Object`] and [`Kind`] from the table of kinds.
 macro_rules! kinds {
-    ($( $(#[$doc:meta])* $variant:ident($view:ident): $group:literal, $kind:literal; )*) => {
+    ($( $(#[$doc:meta])* $variant:ident($view:ident): $group:literal, $kind:literal, $plural:literal; )*) => {
         /// One object of the input. Boxed, because views differ in size by a factor of ten.
         #[derive(Clone, Debug)]
         pub enum Object<'a> {
@@ -66,6 +67,11 @@ macro_rules! kinds {
             /// Name of the kind as in `kind:`.
             pub const fn name(self) -> &'static str {
                 match self { $( Self::$variant => $kind, )* }
+            }
+
+            /// Name of the kind in paths of the API and in roles.
+            pub const fn plural(self) -> &'static str {
+                match self { $( Self::$variant => $plural, )* }
             }
 
             /// Reads one object of this kind from any format.
@@ -108,83 +114,83 @@ macro_rules! kinds {
 
 kinds! {
     /// Node.
-    Node(NodeView): "", "Node";
+    Node(NodeView): "", "Node", "nodes";
     /// Pod.
-    Pod(PodView): "", "Pod";
+    Pod(PodView): "", "Pod", "pods";
     /// Namespace.
-    Namespace(NamespaceView): "", "Namespace";
+    Namespace(NamespaceView): "", "Namespace", "namespaces";
     /// PodGroup of Volcano.
-    PodGroup(PodGroupView): "scheduling.volcano.sh", "PodGroup";
+    PodGroup(PodGroupView): "scheduling.volcano.sh", "PodGroup", "podgroups";
     /// Queue of Volcano.
-    Queue(QueueView): "scheduling.volcano.sh", "Queue";
+    Queue(QueueView): "scheduling.volcano.sh", "Queue", "queues";
     /// PodDisruptionBudget.
-    PodDisruptionBudget(BudgetView): "policy", "PodDisruptionBudget";
+    PodDisruptionBudget(BudgetView): "policy", "PodDisruptionBudget", "poddisruptionbudgets";
     /// ResourceSlice.
-    ResourceSlice(SliceView): "resource.k8s.io", "ResourceSlice";
+    ResourceSlice(SliceView): "resource.k8s.io", "ResourceSlice", "resourceslices";
     /// DeviceClass.
-    DeviceClass(DeviceClassView): "resource.k8s.io", "DeviceClass";
+    DeviceClass(DeviceClassView): "resource.k8s.io", "DeviceClass", "deviceclasses";
     /// ResourceClaim.
-    ResourceClaim(ClaimView): "resource.k8s.io", "ResourceClaim";
+    ResourceClaim(ClaimView): "resource.k8s.io", "ResourceClaim", "resourceclaims";
     /// ResourceClaimTemplate.
-    ResourceClaimTemplate(ClaimTemplateView): "resource.k8s.io", "ResourceClaimTemplate";
+    ResourceClaimTemplate(ClaimTemplateView): "resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates";
     /// DeviceTaintRule.
-    DeviceTaintRule(DeviceTaintRuleView): "resource.k8s.io", "DeviceTaintRule";
+    DeviceTaintRule(DeviceTaintRuleView): "resource.k8s.io", "DeviceTaintRule", "devicetaintrules";
     /// PersistentVolumeClaim.
-    PersistentVolumeClaim(PvcView): "", "PersistentVolumeClaim";
+    PersistentVolumeClaim(PvcView): "", "PersistentVolumeClaim", "persistentvolumeclaims";
     /// PersistentVolume.
-    PersistentVolume(PvView): "", "PersistentVolume";
+    PersistentVolume(PvView): "", "PersistentVolume", "persistentvolumes";
     /// StorageClass.
-    StorageClass(StorageClassView): "storage.k8s.io", "StorageClass";
+    StorageClass(StorageClassView): "storage.k8s.io", "StorageClass", "storageclasses";
     /// CSINode.
-    CsiNode(CsiNodeView): "storage.k8s.io", "CSINode";
+    CsiNode(CsiNodeView): "storage.k8s.io", "CSINode", "csinodes";
     /// CSIDriver.
-    CsiDriver(CsiDriverView): "storage.k8s.io", "CSIDriver";
+    CsiDriver(CsiDriverView): "storage.k8s.io", "CSIDriver", "csidrivers";
     /// CSIStorageCapacity.
-    StorageCapacity(StorageCapacityView): "storage.k8s.io", "CSIStorageCapacity";
+    StorageCapacity(StorageCapacityView): "storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities";
     /// VolumeAttachment.
-    VolumeAttachment(AttachmentView): "storage.k8s.io", "VolumeAttachment";
+    VolumeAttachment(AttachmentView): "storage.k8s.io", "VolumeAttachment", "volumeattachments";
     /// Deployment.
-    Deployment(ReplicasView): "apps", "Deployment";
+    Deployment(ReplicasView): "apps", "Deployment", "deployments";
     /// ReplicaSet.
-    ReplicaSet(ReplicasView): "apps", "ReplicaSet";
+    ReplicaSet(ReplicasView): "apps", "ReplicaSet", "replicasets";
     /// StatefulSet.
-    StatefulSet(ReplicasView): "apps", "StatefulSet";
+    StatefulSet(ReplicasView): "apps", "StatefulSet", "statefulsets";
     /// DaemonSet.
-    DaemonSet(ReplicasView): "apps", "DaemonSet";
+    DaemonSet(ReplicasView): "apps", "DaemonSet", "daemonsets";
     /// ReplicationController.
-    ReplicationController(ReplicasView): "", "ReplicationController";
+    ReplicationController(ReplicasView): "", "ReplicationController", "replicationcontrollers";
     /// Job of Kubernetes.
-    Job(JobView): "batch", "Job";
+    Job(JobView): "batch", "Job", "jobs";
     /// CronJob.
-    CronJob(OwnerView): "batch", "CronJob";
+    CronJob(OwnerView): "batch", "CronJob", "cronjobs";
     /// Job of Volcano.
-    VolcanoJob(VolcanoJobView): "batch.volcano.sh", "Job";
+    VolcanoJob(VolcanoJobView): "batch.volcano.sh", "Job", "jobs";
     /// ModelServing of Kthena.
-    ModelServing(ModelServingView): "workload.serving.volcano.sh", "ModelServing";
+    ModelServing(ModelServingView): "workload.serving.volcano.sh", "ModelServing", "modelservings";
     /// LeaderWorkerSet.
-    LeaderWorkerSet(LeaderWorkerSetView): "leaderworkerset.x-k8s.io", "LeaderWorkerSet";
+    LeaderWorkerSet(LeaderWorkerSetView): "leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets";
     /// JobSet.
-    JobSet(JobSetView): "jobset.x-k8s.io", "JobSet";
+    JobSet(JobSetView): "jobset.x-k8s.io", "JobSet", "jobsets";
     /// RayCluster.
-    RayCluster(RayClusterView): "ray.io", "RayCluster";
+    RayCluster(RayClusterView): "ray.io", "RayCluster", "rayclusters";
     /// RayJob.
-    RayJob(OwnerView): "ray.io", "RayJob";
+    RayJob(OwnerView): "ray.io", "RayJob", "rayjobs";
     /// RayService.
-    RayService(OwnerView): "ray.io", "RayService";
+    RayService(OwnerView): "ray.io", "RayService", "rayservices";
     /// PyTorchJob of training-operator v1.
-    PyTorchJob(TrainingJobView): "kubeflow.org", "PyTorchJob";
+    PyTorchJob(TrainingJobView): "kubeflow.org", "PyTorchJob", "pytorchjobs";
     /// TFJob of training-operator v1.
-    TFJob(TrainingJobView): "kubeflow.org", "TFJob";
+    TFJob(TrainingJobView): "kubeflow.org", "TFJob", "tfjobs";
     /// MPIJob.
-    MPIJob(TrainingJobView): "kubeflow.org", "MPIJob";
+    MPIJob(TrainingJobView): "kubeflow.org", "MPIJob", "mpijobs";
     /// XGBoostJob of training-operator v1.
-    XGBoostJob(TrainingJobView): "kubeflow.org", "XGBoostJob";
+    XGBoostJob(TrainingJobView): "kubeflow.org", "XGBoostJob", "xgboostjobs";
     /// PaddleJob of training-operator v1.
-    PaddleJob(TrainingJobView): "kubeflow.org", "PaddleJob";
+    PaddleJob(TrainingJobView): "kubeflow.org", "PaddleJob", "paddlejobs";
     /// JAXJob of training-operator v1.
-    JAXJob(TrainingJobView): "kubeflow.org", "JAXJob";
+    JAXJob(TrainingJobView): "kubeflow.org", "JAXJob", "jaxjobs";
     /// TrainJob of the newer trainer.
-    TrainJob(OwnerView): "trainer.kubeflow.org", "TrainJob";
+    TrainJob(OwnerView): "trainer.kubeflow.org", "TrainJob", "trainjobs";
 }
 
 /// Reads the JSON value that `text` starts with; also says how many bytes it took.

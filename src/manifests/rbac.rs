@@ -1,0 +1,175 @@
+//! Who may do what: the controller's rights, and two roles for the people who use the plugin.
+//!
+//! Least rights, one rule per need. The kinds that planning reads come from the table of
+//! [`snapshot::view::object`](crate::snapshot::view::object), so that a role can not lag behind it. No role may read a
+//! secret or act for another user.
+//!
+//! May import: api, snapshot
+
+use serde_json::{Value, json};
+
+use super::crd::REPACK_RUNS;
+use super::{CONTROLLER, EVENTS_NAMESPACE, NAMESPACE, labels};
+use crate::api::GROUP;
+use crate::api::names::CONTROLLER_LEASE;
+use crate::snapshot::view::object::Kind;
+
+/// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`.
+pub const READER: &str = "kubectl-repack-reader";
+/// Creates runs and follows them.
+pub const RUNNER: &str = "kubectl-repack-runner";
+
+/// The controller's account and everything it may do.
+pub fn controller() -> Vec<Value> {
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": CONTROLLER, "namespace": NAMESPACE, "labels": labels()},
+    });
+    let mut everywhere = reads(&["get", "list", "watch"]);
+    everywhere.extend([
+        // Runs are followed, and deleted when their ttlSecondsAfterFinished is over.
+        rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch", "delete"]),
+        rule(GROUP, &["repackruns/status"], &["get", "patch", "update"]),
+        // Whether the definition is ours: only then runs are answered.
+        named(
+            rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get"]),
+            &format!("{REPACK_RUNS}.{GROUP}"),
+        ),
+    ]);
+    let lease = vec![
+        // The name of what does not exist yet can not be a condition.
+        rule("coordination.k8s.io", &["leases"], &["create"]),
+        named(rule("coordination.k8s.io", &["leases"], &["get", "update", "patch"]), CONTROLLER_LEASE),
+    ];
+    let events = vec![rule("", &["events"], &["create", "patch"])];
+    let leader = format!("{CONTROLLER}-leader");
+    let recorder = format!("{CONTROLLER}-events");
+    vec![
+        account,
+        role("ClusterRole", CONTROLLER, None, &everywhere),
+        binding("ClusterRole", CONTROLLER, None),
+        role("Role", &leader, Some(NAMESPACE), &lease),
+        binding("Role", &leader, Some(NAMESPACE)),
+        // Events about objects without a namespace stand in this one.
+        role("Role", &recorder, Some(EVENTS_NAMESPACE), &events),
+        binding("Role", &recorder, Some(EVENTS_NAMESPACE)),
+    ]
+}
+
+/// Roles for people. Nobody is bound to them here.
+pub fn users() -> Vec<Value> {
+    let follow = || rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch"]);
+    let mut reader = reads(&["get", "list"]);
+    reader.push(follow());
+    let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"])];
+    vec![role("ClusterRole", READER, None, &reader), role("ClusterRole", RUNNER, None, &runner)]
+}
+
+/// One rule per API group for the kinds that planning reads, in the order of their table.
+fn reads(verbs: &[&str]) -> Vec<Value> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kind in Kind::ALL {
+        match groups.iter_mut().find(|(group, _)| *group == kind.group()) {
+            Some((_, plurals)) => plurals.push(kind.plural()),
+            None => groups.push((kind.group(), vec![kind.plural()])),
+        }
+    }
+    groups.iter().map(|(group, plurals)| rule(group, plurals, verbs)).collect()
+}
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+fn named(mut rule: Value, name: &str) -> Value {
+    rule["resourceNames"] = json!([name]);
+    rule
+}
+
+fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata(name, namespace),
+        "rules": rules,
+    })
+}
+
+/// Gives a role to the controller, within a namespace or everywhere.
+fn binding(role: &str, name: &str, namespace: Option<&str>) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": format!("{role}Binding"),
+        "metadata": metadata(name, namespace),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": NAMESPACE}],
+    })
+}
+
+fn metadata(name: &str, namespace: Option<&str>) -> Value {
+    let mut metadata = json!({"name": name, "labels": labels()});
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = json!(namespace);
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Vec<Value> {
+        controller()
+            .into_iter()
+            .chain(users())
+            .flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default())
+            .collect()
+    }
+
+    fn words<'a>(rule: &'a Value, part: &str) -> Vec<&'a str> {
+        rule[part].as_array().into_iter().flatten().map(|word| word.as_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn nothing_is_allowed_by_a_star_no_secret_is_read_and_nobody_is_impersonated() {
+        for rule in rules() {
+            for part in ["apiGroups", "resources", "verbs"] {
+                let words = words(&rule, part);
+                assert!(!words.is_empty() && !words.contains(&"*"), "{rule}");
+            }
+            for word in ["secrets", "configmaps", "users", "serviceaccounts", "impersonate"] {
+                assert!(!rule.to_string().contains(&format!("{word:?}")), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_controller_writes_runs_their_status_one_lease_and_events_and_nothing_else() {
+        let writes = ["create", "update", "patch", "delete", "deletecollection"];
+        let mut found: Vec<String> = controller()
+            .iter()
+            .flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default())
+            .filter(|rule| words(rule, "verbs").iter().any(|verb| writes.contains(verb)))
+            .map(|rule| words(&rule, "resources").join(","))
+            .collect();
+        found.dedup();
+        assert_eq!(found, ["repackruns", "repackruns/status", "leases", "events"]);
+    }
+
+    #[test]
+    fn every_kind_that_planning_reads_is_in_the_roles_that_read_clusters() {
+        for (role, verbs) in
+            [(controller().remove(1), &["get", "list", "watch"][..]), (users().remove(0), &["get", "list"])]
+        {
+            for kind in Kind::ALL {
+                let allowed = role["rules"].as_array().unwrap().iter().any(|rule| {
+                    words(rule, "apiGroups") == [kind.group()]
+                        && words(rule, "resources").contains(&kind.plural())
+                        && words(rule, "verbs") == verbs
+                });
+                assert!(allowed, "{} may not read {}", role["metadata"]["name"], kind.plural());
+            }
+        }
+    }
+}
