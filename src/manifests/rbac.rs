@@ -30,17 +30,17 @@ pub fn controller() -> Vec<Value> {
     everywhere.extend([
         // Runs are followed, and deleted when their ttlSecondsAfterFinished is over.
         rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch", "delete"]),
-        rule(GROUP, &["repackruns/status"], &["get", "patch", "update"]),
+        rule(GROUP, &["repackruns/status"], &["patch", "update"]),
         // Whether the definition is ours: only then runs are answered.
         named(
-            rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get"]),
+            rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get", "list", "watch"]),
             &format!("{REPACK_RUNS}.{GROUP}"),
         ),
     ]);
     let lease = vec![
         // The name of what does not exist yet can not be a condition.
         rule("coordination.k8s.io", &["leases"], &["create"]),
-        named(rule("coordination.k8s.io", &["leases"], &["get", "update", "patch"]), CONTROLLER_LEASE),
+        named(rule("coordination.k8s.io", &["leases"], &["get", "update"]), CONTROLLER_LEASE),
     ];
     let events = vec![rule("", &["events"], &["create", "patch"])];
     let leader = format!("{CONTROLLER}-leader");

@@ -60,6 +60,11 @@ fn deployment() -> Value {
                         "name": "controller",
                         "image": format!("{IMAGE}:{VERSION}"),
                         "args": ["controller"],
+                        // Who holds the lease, and where it is.
+                        "env": [
+                            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                            {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+                        ],
                         "ports": [
                             {"name": "metrics", "containerPort": METRICS_PORT},
                             {"name": "probes", "containerPort": PROBE_PORT},

@@ -1,4 +1,4 @@
-//! `-o yaml`: the layout of kubectl: lists flush with their key, no folded text, quotes only where needed.
+//! `-o yaml`: the layout of kubectl: lists flush with their key, no folded lines, quotes only where needed.
 //!
 //! May import: (nothing of this crate)
 
@@ -9,8 +9,8 @@ use serde::Serialize;
 /// # Errors
 /// Those of the value's own `Serialize`.
 pub fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
-    // Folding would break long messages over lines, which kubectl never does.
-    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    // Text of several lines is a block, as kubectl writes it; a long line is never folded into several.
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: true, folded_wrap_chars: usize::MAX };
     let mut text = String::new();
     serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)?;
     if !text.ends_with('\n') {
@@ -35,6 +35,7 @@ mod tests {
             "colon": "a: b",
             "moves": [{"namespace": "team-a", "pods": [{"name": "p-0", "cards": 2}]}],
             "none": [],
+            "two": "a line\nand one more\n",
         });
         let text = yaml(&value).unwrap();
         assert!(text.contains(&format!("message: {}\n", long.trim())), "{text}");
@@ -53,6 +54,9 @@ mod tests {
           - cards: 2
             name: p-0
         none: []
+        two: |
+          a line
+          and one more
         "#);
     }
 }
