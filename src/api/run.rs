@@ -88,7 +88,7 @@ pub struct RepackRunSpec {
     /// How the plan is carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Execution>,
-    /// Another manager's name makes this product ignore the run.
+    /// Who answers the run; another name than `kubectl-repack` makes this product ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub managed_by: Option<String>,
@@ -122,10 +122,10 @@ pub struct Scope {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeRule {
-    /// Absent or empty: everything.
+    /// What is in scope; absent or empty: everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<ObjectSelection>,
-    /// Absent or empty: nothing.
+    /// What is not, whatever `include` says; absent or empty: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude: Option<ObjectSelection>,
 }
@@ -134,7 +134,7 @@ pub struct ScopeRule {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectSelection {
-    /// Absent: selects nothing by label. `{}`: selects everything.
+    /// Selects by labels, beside the names. Absent: nothing. `{}`: everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
     /// `namespace/name` for PodGroups, plain names for nodes; at most 1024.
@@ -229,7 +229,7 @@ pub struct Eviction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Planner {
-    /// Absent: `Search`.
+    /// How the nodes are chosen; absent: `Search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = Algorithm::Search))]
     pub algorithm: Option<Algorithm>,
