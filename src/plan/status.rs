@@ -10,7 +10,7 @@ use crate::api::{
     ResolvedScope, Taker, UnmovableCount,
 };
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{GroupIdx, PodIdx};
+use crate::snapshot::model::{GroupIdx, PodIdx, ResourceIdx};
 
 use super::benefit::Benefit;
 use super::outcome::{Conclusion, Planned, Report, plan_id};
@@ -192,13 +192,18 @@ pub fn dry_run_status(snapshot: &Snapshot, planned: &Planned) -> RepackRunStatus
         Conclusion::Insufficient { .. } => Reason::InsufficientImprovement,
     };
     let message = message(snapshot, planned, &plan);
+    concluded(reason, &message, plan)
+}
+
+/// A run that ended without fault. Times are left to whoever has a clock.
+fn concluded(reason: Reason, message: &str, plan: ApiPlan) -> RepackRunStatus {
     let condition = |kind, status| Condition {
         kind,
         status,
         observed_generation: None,
         last_transition_time: None,
         reason,
-        message: message.clone(),
+        message: message.to_owned(),
     };
     RepackRunStatus {
         phase: reason.phase(),
@@ -206,7 +211,7 @@ pub fn dry_run_status(snapshot: &Snapshot, planned: &Planned) -> RepackRunStatus
             condition(ConditionType::Progressing, ConditionStatus::False),
             condition(ConditionType::Complete, ConditionStatus::True),
         ],
-        message: message.clone(),
+        message: message.to_owned(),
         start_time: None,
         completion_time: None,
         execution_deadline: None,
@@ -214,6 +219,22 @@ pub fn dry_run_status(snapshot: &Snapshot, planned: &Planned) -> RepackRunStatus
         result: None,
         relocations: None,
     }
+}
+
+/// The terminal status of a dry run for a resource that the cluster does not know, neither on a node nor in a pod.
+pub fn unknown_resource_status(snapshot: &Snapshot, resource: &str) -> RepackRunStatus {
+    let message = format!("No repack needed for {resource}: no node provides it and no pod requests it.");
+    let rate = ExactRate::new(0, 0);
+    let summary = PlanSummary {
+        frag_before_exact: rate.clone(),
+        frag_after_exact: rate,
+        freeable_upper_bound: Some(0),
+        optimum_exact: true,
+        ..PlanSummary::default()
+    };
+    // Any index will do: a plan without moves names no resource.
+    let id = plan_id(snapshot, &Plan::empty(ResourceIdx::new(0)));
+    concluded(Reason::NoFragmentation, &message, ApiPlan { id, summary, ..ApiPlan::default() })
 }
 
 /// The outcome in a sentence, with whole percent as the guides have them.
