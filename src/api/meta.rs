@@ -16,6 +16,9 @@ pub struct ObjectMeta {
     /// Name; absent in output that was planned without a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Beginning of a name that the server completes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generate_name: Option<String>,
     /// Labels, for finding runs again; they never decide what a run may touch.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -28,9 +31,15 @@ pub struct ObjectMeta {
     /// Counts changes of the spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
+    /// Changes with every write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
     /// RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<String>,
+    /// RFC 3339; there once the object is being deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_timestamp: Option<String>,
 }
 
 /// A condition's three-valued state.

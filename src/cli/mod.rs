@@ -3,12 +3,14 @@
 //! A command line goes through `args` (what was typed) and `options` (what it means) to the command's own file,
 //! which calls the engine and prints through `output`.
 //!
-//! May import: api, engine, snapshot, fragmentation, filter, manifests, plan, verify
+//! May import: api, engine, live, manifests, snapshot, fragmentation, filter, plan, verify
 
 pub mod args;
+mod cluster;
 mod complete;
 mod completion;
 mod debug;
+mod doctor;
 mod dryrun;
 pub mod error;
 pub mod exit;
@@ -22,6 +24,7 @@ mod planning;
 mod report;
 mod snapshot;
 mod source;
+mod status;
 mod version;
 
 use std::ffi::OsString;
@@ -48,27 +51,30 @@ fn execute(typed: &[OsString], mut out: Out) -> Exit {
     match parse(typed) {
         Ok(cli) => {
             let mut out = out.with(color(cli.common.color), verbosity(cli.common));
-            run(&cli.command, &mut out)
+            run(&cli, &mut out)
         }
         Err(refusal) => refuse(&refusal, &mut out),
     }
 }
 
 /// Every command in one place; what it printed is let out only when it succeeded.
-fn run(command: &Command, out: &mut Out) -> Exit {
-    let result = match command {
-        Command::Report(args) => report::run(args, out),
+fn run(cli: &Cli, out: &mut Out) -> Exit {
+    let cluster = &cli.cluster;
+    let result = match &cli.command {
+        Command::Report(args) => report::run(args, cluster, out),
         Command::Completion(args) => completion::run(*args, out),
         Command::Complete(args) => {
             complete::run(args, out);
             Ok(())
         }
         Command::Debug(args) => debug::run(args, out),
-        Command::Dryrun(args) => dryrun::run(args, out),
-        Command::Explain(args) => explain::run(args, out),
-        Command::Fit(args) => return ended(fit::run(args, out), out),
+        Command::Dryrun(args) => return ended(dryrun::run(args, cluster, out), out),
+        Command::Status(args) => return ended(status::run(args, cluster, out), out),
+        Command::Doctor(args) => return ended(doctor::run(args, cluster, out), out),
+        Command::Explain(args) => explain::run(args, cluster, out),
+        Command::Fit(args) => return ended(fit::run(args, cluster, out), out),
         Command::Generate(args) => generate::run(args, out),
-        Command::Snapshot(args) => snapshot::run(args, out),
+        Command::Snapshot(args) => snapshot::run(args, cluster, out),
         Command::Version(args) => version::run(*args, out),
     };
     ended(result.map(|()| Exit::Done), out)

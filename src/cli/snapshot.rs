@@ -8,16 +8,23 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::args::cluster::ClusterArgs;
 use super::args::snapshot::SnapshotArgs;
+use super::cluster;
 use super::error::CliError;
 use super::output::Out;
 use super::source;
 use crate::snapshot::write::SnapshotWriter;
 
 /// Reads, reduces, writes; says at the end what was left out.
-pub fn run(args: &SnapshotArgs, out: &mut Out) -> Result<(), CliError> {
+pub fn run(args: &SnapshotArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<(), CliError> {
     let mut writer = SnapshotWriter::default();
-    for file in source::files(&args.input())? {
+    let input = args.input();
+    let now = input.is_empty().then(|| jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    if input.is_empty() {
+        cluster::into_writer(cluster, &mut writer, out)?;
+    }
+    for file in source::files(&input)? {
         source::open(&file, "cannot read the cluster state", |reader, name| writer.read(reader, name))?;
     }
     if args.anonymize {
@@ -27,7 +34,7 @@ pub fn run(args: &SnapshotArgs, out: &mut Out) -> Result<(), CliError> {
     let mut text = Vec::new();
     let shown = args.output.display().to_string();
     let failed = |fault| CliError::failure(format!("cannot write {shown}")).because(fault);
-    writer.write(&mut text, None).map_err(failed)?;
+    writer.write(&mut text, now.as_deref()).map_err(failed)?;
     if source::is_stdin(&args.output) {
         out.data(&String::from_utf8_lossy(&text));
     } else {

@@ -1,4 +1,5 @@
-//! Reads the cluster's state that a command works on: files, folders of them, standard input.
+//! Reads the cluster's state that a command works on: files, folders of them, standard input, or the cluster itself
+//! where no file is named.
 //!
 //! May import: cli, snapshot
 
@@ -6,7 +7,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::args::cluster::ClusterArgs;
 use super::args::groups::SourceArgs;
+use super::cluster;
 use super::error::CliError;
 use super::output::Out;
 use crate::snapshot::lacking::lacking;
@@ -18,13 +21,13 @@ pub(super) const HOW_TO_SAVE: &str = "kubectl get nodes,namespaces,pods,podgroup
                            jobs.batch.volcano.sh,jobs.batch,replicasets,statefulsets,pdb,pvc,pv,storageclasses,csinodes \
                            -A -o json > cluster.json";
 
-/// Reads everything the command line names into one snapshot, and says on standard error how old it is and what it
-/// lacks.
+/// Reads everything the command line names, or the cluster, into one snapshot, and says on standard error how old it
+/// is and what it lacks.
 ///
 /// # Errors
-/// A usage error without any file; else what can not be read, as one sentence that names the file, object and field.
-pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
-    load_with(args, out, |_, _| Ok(()))
+/// What can not be read, as one sentence that names the file, object and field.
+pub fn load(args: &SourceArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Snapshot, CliError> {
+    load_with(args, cluster, out, |_, _| Ok(()))
 }
 
 /// Like [`load`], with objects that `add` puts beside those of the files.
@@ -33,24 +36,34 @@ pub fn load(args: &SourceArgs, out: &mut Out) -> Result<Snapshot, CliError> {
 /// Like [`load`], and whatever `add` fails with.
 pub fn load_with(
     args: &SourceArgs,
+    cluster: &ClusterArgs,
     out: &mut Out,
     add: impl FnOnce(&mut Builder, &mut Out) -> Result<(), CliError>,
 ) -> Result<Snapshot, CliError> {
-    let files = files(&args.snapshot)?;
+    let live = args.snapshot.is_empty();
     let mut builder = Builder::new(BuildOptions::default());
     let mut stats = ReadStats::default();
-    for file in &files {
-        stats.merge(read(file, &mut builder)?);
+    if live {
+        stats = cluster::into_builder(cluster, &mut builder, out)?;
+    } else {
+        for file in &files(&args.snapshot)? {
+            stats.merge(read(file, &mut builder)?);
+        }
     }
     add(&mut builder, out)?;
     let snapshot = builder
         .finish()
         .map_err(|fault| CliError::failure("cannot use this cluster state").because(fault))?;
-    tell(&stats, out);
+    tell(&stats, live, out);
     for sentence in lacking(&snapshot) {
         out.warning(format!("{sentence}."));
     }
     Ok(snapshot)
+}
+
+/// When a plan is made: as typed, else now for a cluster and never for a file.
+pub(super) fn now(typed: Option<jiff::Timestamp>, args: &SourceArgs) -> Option<jiff::Timestamp> {
+    typed.or_else(|| args.snapshot.is_empty().then(jiff::Timestamp::now))
 }
 
 pub(super) fn is_stdin(path: &Path) -> bool {
@@ -59,9 +72,6 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 
 /// The files in the order of the command line, folders unfolded by name.
 pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
-    if paths.is_empty() {
-        return Err(CliError::usage("no cluster state given: --snapshot FILE is missing").hint(HOW_TO_SAVE));
-    }
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(CliError::usage("standard input can be read only once"));
     }
@@ -109,11 +119,15 @@ pub(super) fn open<T>(
 }
 
 /// Nothing is hidden silently: age, what the writer could not read, and what no rule reads.
-fn tell(stats: &ReadStats, out: &mut Out) {
+fn tell(stats: &ReadStats, live: bool, out: &mut Out) {
     if let Some(taken_at) = &stats.taken_at {
         out.status(format!("Cluster state of {taken_at}."));
     }
     for missing in &stats.left_out {
+        if live {
+            out.warning(format!("{} objects are unknown: {}.", missing.kind, missing.reason));
+            continue;
+        }
         let count = missing.count.map_or_else(|| "all".to_owned(), |count| count.to_string());
         out.warning(format!("not in this file: {count} {} ({}).", missing.kind, missing.reason));
     }

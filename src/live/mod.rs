@@ -1,15 +1,18 @@
 //! The edge to API servers: connects, and reads a cluster as the same bytes that files are made of.
 //!
 //! [`connect`] makes a client of kubeconfig and flags, `served` asks which kinds there are, [`read`] lists them page by
-//! page. Pages stay text: whoever takes them gives them to `snapshot::read`, so a cluster and a file go the same way.
+//! page, [`cache`] follows them by watches. Pages stay text: whoever takes them gives them to `snapshot::read`, so a cluster and a file go the same way. [`runs`] creates and follows `RepackRun`s.
 //!
-//! May import: snapshot
+//! May import: snapshot, api
 
+pub mod cache;
+pub mod checks;
 pub mod connect;
 mod error;
 mod pages;
 mod proxy;
 pub mod read;
+pub mod runs;
 pub mod served;
 
 use std::future::Future;

@@ -76,17 +76,28 @@ pub(super) async fn get(
     verb: &'static str,
     resource: &str,
 ) -> Result<String, LiveError> {
+    let mut request = Request::get(path);
+    if let Some(accept) = accept {
+        request = request.header(http::header::ACCEPT, accept);
+    }
+    let request = request.body(Vec::new());
+    let request = request.map_err(|fault| LiveError::Config(format!("cannot make the request: {fault}")))?;
+    send(connected, request, verb, resource).await
+}
+
+/// Sends a request and takes the answer as text. `verb` and `resource` are for messages.
+pub(super) async fn send(
+    connected: &Connected,
+    request: Request<Vec<u8>>,
+    verb: &'static str,
+    resource: &str,
+) -> Result<String, LiveError> {
     let failed = |fault: String| LiveError::Connection {
         verb,
         resource: resource.to_owned(),
         server: connected.server.clone(),
         fault,
     };
-    let mut request = Request::get(path);
-    if let Some(accept) = accept {
-        request = request.header(http::header::ACCEPT, accept);
-    }
-    let request = request.body(Vec::new()).map_err(|fault| failed(fault.to_string()))?;
     let answer = connected.client.request_text(request);
     let answer = match connected.request_timeout {
         None => answer.await,
@@ -103,7 +114,7 @@ pub(super) async fn get(
 }
 
 /// A fault with its causes, each said once.
-fn chain(fault: &dyn std::error::Error) -> String {
+pub(super) fn chain(fault: &dyn std::error::Error) -> String {
     let mut text = fault.to_string();
     let mut cause = fault.source();
     while let Some(next) = cause {

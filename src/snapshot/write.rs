@@ -11,7 +11,9 @@ use std::io::{self, Read, Write};
 use serde_json::{Map, Value};
 
 use super::anonymize;
-use super::read::{API_VERSION, InputError, KIND, LeftOut, ReadStats, ReducedSink, VERSION, reduce_all};
+use super::read::{
+    API_VERSION, InputError, KIND, LeftOut, ReadStats, ReducedSink, VERSION, reduce_all, reduce_one,
+};
 use super::view::object::Kind;
 
 /// Collects objects and writes them as one snapshot file. Holds the reduced objects as text: about 1 KB per pod.
@@ -44,6 +46,15 @@ impl Item {
         json.push('}');
         Self { kind, namespace: meta("namespace").to_owned(), name: meta("name").to_owned(), json }
     }
+}
+
+/// One object as a snapshot file has it: a line of JSON with the fields that planning reads. `file` says where it comes
+/// from, for messages.
+///
+/// # Errors
+/// A field has the wrong type.
+pub fn reduced(kind: Kind, api_version: &str, value: &Value, file: &str) -> Result<String, InputError> {
+    Ok(Item::new(kind, api_version, &reduce_one(kind, value, file)?).json)
 }
 
 fn quoted(text: &str) -> String {

@@ -7,10 +7,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::groups::{PlanArgs, RunArgs, SourceArgs, ViewArgs};
+use super::value;
 
 /// Show which pods would move and which nodes that frees, without moving anything
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
+  # What could be freed in the cluster of the current context; the plan is kept as a RepackRun for a day
+  kubectl repack dryrun --ttl 1d
+
   # What could be freed on a saved cluster
   kubectl repack dryrun --snapshot cluster.json
 
@@ -37,6 +41,14 @@ pub struct DryRunArgs {
     /// last line says where that stops.
     #[arg(long, help_heading = "Planner")]
     pub frontier: bool,
+    /// Plan on this machine instead of creating a RepackRun in the cluster
+    ///
+    /// The same happens by itself where the cluster has no RepackRuns, with --snapshot and with --frontier.
+    #[arg(long, help_heading = "Run")]
+    pub local: bool,
+    /// Give up waiting for the run after this time; seconds or 90s, 30m, 2h [default: 5m]
+    #[arg(long, help_heading = "Run", value_name = "TIME", value_parser = value::seconds)]
+    pub timeout: Option<i64>,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]

@@ -40,6 +40,8 @@ pub enum Target {
     Pod { namespace: String, name: String },
     /// A PodGroup.
     PodGroup { namespace: String, name: String },
+    /// A run of the cluster.
+    Run(String),
 }
 
 impl ExplainArgs {
@@ -54,6 +56,7 @@ impl ExplainArgs {
                 .hint("kubectl repack explain node NAME")
                 .hint("kubectl repack explain pod NAMESPACE/NAME")
                 .hint("kubectl repack explain podgroup NAMESPACE/NAME")
+                .hint("kubectl repack explain run NAME")
         };
         let (kind, name) = match self.target.as_slice() {
             [one, other] if one.contains('/') => {
@@ -82,7 +85,11 @@ impl ExplainArgs {
             "podgroup" | "podgroups" | "pg" => {
                 namespaced().map(|(namespace, name)| Target::PodGroup { namespace, name })
             }
-            _ => Err(wrong(format!("{kind:?} can not be explained, only node, pod and podgroup"))),
+            "run" | "repackrun" | "repackruns" | "rpr" if name.is_empty() || name.contains('/') => {
+                Err(wrong(format!("{name:?} is not the name of a run")))
+            }
+            "run" | "repackrun" | "repackruns" | "rpr" => Ok(Target::Run(name.to_owned())),
+            _ => Err(wrong(format!("{kind:?} can not be explained, only node, pod, podgroup and run"))),
         }
     }
 }

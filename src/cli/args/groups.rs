@@ -13,7 +13,7 @@ use crate::api::LabelSelector;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Cluster state")]
 pub struct SourceArgs {
-    /// Read the state of the cluster from this file or folder; `-` is standard input
+    /// Read the state from this file or folder instead of the cluster; `-` is standard input
     ///
     /// Takes what `kubectl get nodes,pods,… -A -o json` (or yaml) prints, several documents or files, folders of
     /// them, gzip, and files of `kubectl repack snapshot`. Can be repeated.

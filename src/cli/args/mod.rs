@@ -2,14 +2,16 @@
 //!
 //! Structs here hold what was typed and nothing else; `cli::options` says what it means.
 //!
-//! May import: cli, api
+//! May import: cli, api, live
 
 // Doc comments are help texts here, and a flattened group has its own.
 #![allow(missing_docs)]
 
+pub mod cluster;
 pub mod complete;
 pub mod completion;
 pub mod debug;
+pub mod doctor;
 pub mod dryrun;
 pub mod explain;
 pub mod fit;
@@ -17,6 +19,7 @@ pub mod generate;
 pub mod groups;
 pub mod report;
 pub mod snapshot;
+pub mod status;
 pub mod value;
 pub mod version;
 
@@ -34,6 +37,8 @@ use super::exit::Exit;
 pub struct Cli {
     #[command(flatten)]
     pub common: CommonArgs,
+    #[command(flatten)]
+    pub cluster: cluster::ClusterArgs,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -45,8 +50,10 @@ pub enum Command {
     Dryrun(dryrun::DryRunArgs),
     Explain(explain::ExplainArgs),
     Fit(fit::FitArgs),
+    Status(status::StatusArgs),
     Generate(generate::GenerateArgs),
     Snapshot(snapshot::SnapshotArgs),
+    Doctor(doctor::DoctorArgs),
     Completion(completion::CompletionArgs),
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs),

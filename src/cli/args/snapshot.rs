@@ -12,14 +12,17 @@ use clap::{ArgAction, Args};
 /// the end and in the file.
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
+  # The cluster of the current context
+  kubectl repack snapshot -o cluster.json.gz
+
   # From what kubectl printed, with only what planning reads
   kubectl repack snapshot cluster.json -o cluster.json.gz
 
   # Without any name that says whose cluster it is
   kubectl repack snapshot cluster.json --anonymize -o bug-report.json.gz")]
 pub struct SnapshotArgs {
-    /// Files or folders to read; `-` is standard input
-    #[arg(value_name = "FILE", required_unless_present = "snapshot")]
+    /// Files or folders to read instead of the cluster; `-` is standard input
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The same as FILE; can be repeated
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]

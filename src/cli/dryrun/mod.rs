@@ -3,37 +3,58 @@
 //! Every text starts with `DryRun`. Where nothing is moved, the second line says what stands in the way first and which
 //! flag lifts it.
 //!
-//! May import: cli, api, snapshot, plan
+//! May import: cli, api, live, snapshot, plan
 
 mod frontier;
+mod server;
 pub(super) mod text;
 mod waiting;
 
+use super::args::cluster::ClusterArgs;
 use super::args::dryrun::DryRunArgs;
 use super::args::groups::Format;
 use super::error::CliError;
+use super::exit::Exit;
 use super::options::{PlanOptions, View};
 use super::output::{Out, json, yaml};
-use super::{input, planning, source};
+use super::planning::Pass;
+use super::{input, planning, source, status};
+use crate::api::RepackRunStatus;
 use crate::plan::status::dry_run_status;
+use crate::snapshot::Snapshot;
 
 /// Prints the plan.
-pub fn run(args: &DryRunArgs, out: &mut Out) -> Result<(), CliError> {
+pub fn run(args: &DryRunArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Exit, CliError> {
     if args.filename.as_deref().is_some_and(source::is_stdin)
         && args.source.snapshot.iter().any(|p| source::is_stdin(p))
     {
         return Err(CliError::usage("standard input can be read only once"));
     }
     let file = args.filename.as_deref().map(input::read_run).transpose()?;
-    let options = PlanOptions::dry_run(args, file);
+    let mut options = PlanOptions::dry_run(args, file);
+    options.now = source::now(options.now, &args.source);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
-    let snapshot = source::load(&args.source, out)?;
+    let as_object = args.source.snapshot.is_empty() && !args.local && !args.frontier;
+    let as_object = as_object && {
+        let there = server::is_there(cluster)?;
+        if !there {
+            out.status("RepackRuns are not installed in this cluster: planned on this machine.");
+        }
+        there
+    };
+    if as_object {
+        server::only_here(args, &options)?;
+    }
+    let snapshot = source::load(&args.source, cluster, out)?;
     if args.frontier {
         let found = planning::frontier(&snapshot, &options, out)?;
         out.data(&frontier::text(&snapshot, &found, &view)?);
-        return Ok(());
+        return Ok(Exit::Done);
     }
     let pass = planning::plan(&snapshot, &options, out)?;
+    if as_object {
+        return kept_in_cluster(&snapshot, pass, args, cluster, &view, out);
+    }
     let mut status = dry_run_status(&snapshot, &pass.planned);
     if let Some(now) = options.now {
         let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -57,5 +78,32 @@ pub fn run(args: &DryRunArgs, out: &mut Out) -> Result<(), CliError> {
         Format::Table | Format::Wide => text::plan(&snapshot, &pass.planned, &status, &view)?,
     };
     out.data(&text);
-    Ok(())
+    Ok(Exit::Done)
+}
+
+/// Creates the run in the cluster and shows what came of it: with the picture, where the cluster's plan is the one that
+/// this machine finds.
+fn kept_in_cluster(
+    snapshot: &Snapshot,
+    pass: Pass,
+    args: &DryRunArgs,
+    cluster: &ClusterArgs,
+    view: &View,
+    out: &mut Out,
+) -> Result<Exit, CliError> {
+    let run = match server::evaluate(pass.run, args, cluster, out)? {
+        Ok(run) => run,
+        Err(exit) => return Ok(exit),
+    };
+    let here = dry_run_status(snapshot, &pass.planned);
+    let id = |status: &RepackRunStatus| status.plan.as_ref().map(|plan| plan.id.clone());
+    let same = run.status.as_ref().and_then(id).filter(|there| Some(there) == id(&here).as_ref());
+    let text = match (&run.status, view.format) {
+        (Some(status), Format::Table | Format::Wide) if same.is_some() => {
+            text::plan(snapshot, &pass.planned, status, view)?
+        }
+        _ => status::one(&run, view, jiff::Timestamp::now())?,
+    };
+    out.data(&text);
+    Ok(status::end_of(&run).unwrap_or(Exit::Done))
 }

@@ -1,28 +1,34 @@
 //! `kubectl repack explain`: why a node stays, where a pod could go, and which rule says no where.
 //!
-//! May import: cli, snapshot, plan, api
+//! May import: cli, snapshot, plan, api, live
 
 pub(super) mod document;
 mod proof;
 mod text;
 
+use super::args::cluster::ClusterArgs;
 use super::args::explain::{ExplainArgs, Target};
 use super::args::groups::Format;
 use super::error::CliError;
 use super::options::{PlanOptions, View};
 use super::output::{Out, json, printable_lines, yaml};
-use super::{planning, source};
+use super::{planning, source, status};
 use crate::api::nearest;
+use crate::live::{block_on, runs};
 use crate::plan::explain::Explainer;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{GroupIdx, NodeIdx, PodIdx};
 
 /// Prints the explanation.
-pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
+pub fn run(args: &ExplainArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<(), CliError> {
     let target = args.target()?;
-    let options = PlanOptions::of(&args.plan);
+    if let Target::Run(name) = &target {
+        return run_of_cluster(args, name, cluster, out);
+    }
+    let mut options = PlanOptions::of(&args.plan);
+    options.now = source::now(options.now, &args.source);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
-    let snapshot = source::load(&args.source, out)?;
+    let snapshot = source::load(&args.source, cluster, out)?;
     let pass = planning::plan(&snapshot, &options, out)?;
     let certificate = match &target {
         Target::Node(name) => {
@@ -44,6 +50,7 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
         Target::PodGroup { namespace, name } => {
             document::group(&snapshot, &mut explainer, find_group(&snapshot, &namespace, &name)?)
         }
+        Target::Run(_) => return Ok(()),
     };
     let written = match view.format {
         Format::Json => json(&found),
@@ -55,6 +62,32 @@ pub fn run(args: &ExplainArgs, out: &mut Out) -> Result<(), CliError> {
         Format::Table | Format::Wide => Ok(text::explain(&snapshot, &explainer, &found, &view)),
     };
     out.data(&written.map_err(|fault| CliError::failure("cannot write the explanation").because(fault))?);
+    Ok(())
+}
+
+/// What a run of the cluster says of itself, with its conditions and everything that kept nodes.
+fn run_of_cluster(
+    args: &ExplainArgs,
+    name: &str,
+    cluster: &ClusterArgs,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    if !args.source.snapshot.is_empty() {
+        return Err(
+            CliError::usage("runs are in the cluster, not in a snapshot").hint("leave --snapshot out")
+        );
+    }
+    let mut view = View::resolve(&args.view, |name| std::env::var(name).ok());
+    if view.format == Format::Table {
+        view.format = Format::Wide;
+    }
+    let found = block_on(async {
+        let connected = status::connected(cluster).await?;
+        runs::find(&connected, name).await
+    });
+    let found = found.map_err(|fault| status::failed(fault, name))?;
+    let run = found.ok_or_else(|| status::unknown(name, &[]))?;
+    out.data(&status::one(&run, &view, jiff::Timestamp::now())?);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod ask;
 mod document;
 mod text;
 
+use super::args::cluster::ClusterArgs;
 use super::args::fit::FitArgs;
 use super::args::groups::Format;
 use super::error::CliError;
@@ -18,16 +19,17 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::build::wanted::Part;
 
 /// Prints the answer; the exit code says whether it fits, now or after a repack.
-pub fn run(args: &FitArgs, out: &mut Out) -> Result<Exit, CliError> {
+pub fn run(args: &FitArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Exit, CliError> {
     if args.filename.as_deref().is_some_and(source::is_stdin)
         && args.source.snapshot.iter().any(|path| source::is_stdin(path))
     {
         return Err(CliError::usage("standard input can be read only once"));
     }
-    let options = PlanOptions::of(&args.plan);
+    let mut options = PlanOptions::of(&args.plan);
+    options.now = source::now(options.now, &args.source);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let (mut parts, mut resource) = (Vec::new(), String::new());
-    let snapshot = source::load_with(&args.source, out, |builder, out| {
+    let snapshot = source::load_with(&args.source, cluster, out, |builder, out| {
         (parts, resource) = ask::ask(args, options.resource(), builder, out)?;
         Ok(())
     })?;

@@ -11,6 +11,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use super::args::cluster::ClusterArgs;
 use super::args::groups::Format;
 use super::args::report::ReportArgs;
 use super::error::CliError;
@@ -27,8 +28,8 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::model::{PodIdx, ResourceIdx};
 
 /// Prints the report.
-pub fn run(args: &ReportArgs, out: &mut Out) -> Result<(), CliError> {
-    let snapshot = source::load(&args.source, out)?;
+pub fn run(args: &ReportArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<(), CliError> {
+    let snapshot = source::load(&args.source, cluster, out)?;
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let movability = options::movability(&args.movability);
     let ask = |resource| ask(&snapshot, resource, &movability);

@@ -63,6 +63,17 @@ pub fn reduce_all(
     read_into(reader, file, Target::Reduced(sink))
 }
 
+/// One object reduced to the fields that planning reads; `file` says where it comes from, for messages.
+///
+/// # Errors
+/// A field has the wrong type.
+pub fn reduce_one(kind: Kind, value: &Value, file: &str) -> Result<Map<String, Value>, InputError> {
+    inspect::inspect(kind, value).map(|inspected| inspected.taken).map_err(|fault| {
+        let origin = Origin { file: file.to_owned(), item: 0 };
+        explain::wrong_type(kind, &explain::Name::of(value), &fault).at(&origin)
+    })
+}
+
 fn read_into(mut reader: impl Read, file: &str, target: Target<'_>) -> Result<ReadStats, InputError> {
     let start = first_bytes(&mut reader, file)?;
     let gzip = start.starts_with(&[0x1f, 0x8b]);

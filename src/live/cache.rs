@@ -1,0 +1,352 @@
+//! Every kind that planning reads, kept up to date by watches: what a controller plans on.
+//!
+//! Each kind is listed once and watched from there on; objects are kept as the text that a snapshot file has of them, about
+//! 1 KB per pod, and become a model when one is asked for. So a controller reads what a file would say, and nothing
+//! that planning does not need stays in memory. Kinds that appear later (a CRD is installed) are found within a minute.
+//!
+//! A kind that may not be read is told apart from one without objects, and asked for again and again.
+//!
+//! May import: live, snapshot
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy, watcher};
+use tokio::task::JoinSet;
+
+use super::served::{Served, catalogue};
+use super::{Connected, LiveError};
+use crate::snapshot::read::{LeftOut, read_all};
+use crate::snapshot::view::object::Kind;
+use crate::snapshot::write::reduced;
+use crate::snapshot::{BuildOptions, Builder, Snapshot};
+
+/// Time after which the server is asked again which kinds it serves.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// The cache. Cheap to clone: clones share what they hold.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    store: Arc<RwLock<Store>>,
+}
+
+#[derive(Debug, Default)]
+struct Store {
+    kinds: BTreeMap<Kind, Objects>,
+    /// Which kinds there are is known.
+    known: bool,
+    silent: Vec<Kind>,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Default)]
+struct Objects {
+    /// By namespace and name: the reduced object, or why it can not be used.
+    items: BTreeMap<(String, String), Result<String, String>>,
+    /// A list that is on its way; it takes the place of `items` when it is whole.
+    arriving: Option<BTreeMap<(String, String), Result<String, String>>>,
+    /// A list has arrived once.
+    synced: bool,
+    /// Why it can not be read at the moment.
+    fault: Option<Fault>,
+}
+
+#[derive(Clone, Debug)]
+struct Fault {
+    sentence: String,
+    missing_right: bool,
+}
+
+impl Cache {
+    /// Follows the cluster until the future is dropped. Never ends by itself: whatever fails is tried again.
+    pub async fn follow(&self, connected: &Connected) {
+        let mut watches = JoinSet::new();
+        loop {
+            // A server that does not answer now keeps what is known of it.
+            if let Ok(found) = catalogue(connected).await {
+                let fresh = self.note(&found.served, found.silent);
+                for served in fresh {
+                    watches.spawn(self.clone().watch(connected.clone(), served));
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+            } else {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+
+    /// Which of the served kinds are not watched yet.
+    fn note(&self, served: &[Served], silent: Vec<Kind>) -> Vec<Served> {
+        let mut store = self.write();
+        store.known = true;
+        store.silent = silent;
+        let mut fresh = Vec::new();
+        for served in served {
+            if !store.kinds.contains_key(&served.kind) {
+                store.kinds.insert(served.kind, Objects::default());
+                fresh.push(served.clone());
+            }
+        }
+        fresh
+    }
+
+    /// Watches one kind. Old servers do not send lists through a watch; then they are listed.
+    async fn watch(self, connected: Connected, served: Served) {
+        let mut backoff = DefaultBackoff::default();
+        let mut strategy = InitialListStrategy::StreamingList;
+        loop {
+            let config =
+                watcher::Config { initial_list_strategy: strategy.clone(), ..watcher::Config::default() };
+            let api: Api<DynamicObject> = Api::all_with(connected.client.clone(), &resource(&served));
+            let mut events = std::pin::pin!(watcher(api, config));
+            // The stream repeats by itself; it is left only to wait or to list in another way.
+            let fault = loop {
+                match events.try_next().await {
+                    Ok(Some(event)) => {
+                        backoff = DefaultBackoff::default();
+                        self.take(&served, event);
+                    }
+                    Ok(None) => break None,
+                    Err(fault) => break Some(fault),
+                }
+            };
+            if let Some(fault) = fault {
+                if refuses_streaming(&fault) && strategy == InitialListStrategy::StreamingList {
+                    strategy = InitialListStrategy::ListWatch;
+                    continue;
+                }
+                self.failed(&served, &fault);
+            }
+            tokio::time::sleep(backoff.next().unwrap_or(Duration::from_secs(30))).await;
+        }
+    }
+
+    fn take(&self, served: &Served, event: Event<DynamicObject>) {
+        let mut store = self.write();
+        let objects = store.kinds.entry(served.kind).or_default();
+        match event {
+            Event::Init => objects.arriving = Some(BTreeMap::new()),
+            Event::InitApply(object) => {
+                let (key, text) = text(served, &object);
+                objects.arriving.get_or_insert_default().insert(key, text);
+            }
+            Event::InitDone => {
+                objects.items = objects.arriving.take().unwrap_or_default();
+                objects.synced = true;
+                objects.fault = None;
+            }
+            Event::Apply(object) => {
+                let (key, text) = text(served, &object);
+                objects.items.insert(key, text);
+            }
+            Event::Delete(object) => {
+                objects.items.remove(&key(&object));
+            }
+        }
+    }
+
+    fn failed(&self, served: &Served, fault: &watcher::Error) {
+        let missing_right = matches!(code(fault), Some(401 | 403));
+        let sentence = format!("cannot watch {}: {fault}", served.resource());
+        let mut store = self.write();
+        let objects = store.kinds.entry(served.kind).or_default();
+        if missing_right {
+            // What was known before the right was taken away is not what is there now.
+            *objects = Objects::default();
+        }
+        objects.fault = Some(Fault { sentence, missing_right });
+    }
+
+    /// Whether every kind has arrived once, or may not be read.
+    pub fn synced(&self) -> bool {
+        let store = self.read();
+        let arrived = |o: &Objects| o.synced || o.fault.as_ref().is_some_and(|fault| fault.missing_right);
+        store.known && store.kinds.values().all(arrived)
+    }
+
+    /// The objects held, of all kinds.
+    pub fn len(&self) -> usize {
+        self.read().kinds.values().map(|objects| objects.items.len()).sum()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cluster now, as a model, and the kinds that could not be read.
+    ///
+    /// # Errors
+    /// Nodes or pods are unknown, or an object can not be used: a sentence that names it.
+    pub fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), LiveError> {
+        let (texts, left_out) = self.texts()?;
+        let mut builder = Builder::new(BuildOptions::default());
+        for (name, text) in &texts {
+            read_all(text.as_bytes(), name, &mut builder)?;
+        }
+        Ok((builder.finish()?, left_out))
+    }
+
+    /// One JSON list per kind, and what is missing.
+    fn texts(&self) -> Result<(Vec<(&'static str, String)>, Vec<LeftOut>), LiveError> {
+        let store = self.read();
+        let mut texts = Vec::new();
+        let mut left_out = Vec::new();
+        for &kind in &store.silent {
+            let reason = "its API server does not answer".to_owned();
+            left_out.push(LeftOut { kind: kind.name().to_owned(), count: None, reason });
+        }
+        for (&kind, objects) in &store.kinds {
+            if !objects.synced {
+                let reason = objects.fault.as_ref().map_or("its list has not arrived yet", |f| &f.sentence);
+                if matches!(kind, Kind::Node | Kind::Pod) {
+                    return Err(LiveError::Config(format!("{} objects are unknown: {reason}", kind.name())));
+                }
+                let reason = reason.to_owned();
+                left_out.push(LeftOut { kind: kind.name().to_owned(), count: None, reason });
+                continue;
+            }
+            let mut text = String::from("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
+            for (at, item) in objects.items.values().enumerate() {
+                let item = item.as_ref().map_err(|fault| LiveError::Config(fault.clone()))?;
+                text += if at == 0 { "" } else { "," };
+                text += item;
+            }
+            text += "]}";
+            texts.push((kind.name(), text));
+        }
+        Ok((texts, left_out))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Store> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn resource(served: &Served) -> ApiResource {
+    let kind = GroupVersionKind::gvk(served.kind.group(), &served.version, served.kind.name());
+    ApiResource::from_gvk_with_plural(&kind, &served.plural)
+}
+
+fn key(object: &DynamicObject) -> (String, String) {
+    let meta = &object.metadata;
+    (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
+}
+
+/// Where an object belongs, and its text.
+fn text(served: &Served, object: &DynamicObject) -> ((String, String), Result<String, String>) {
+    let api_version = match served.kind.group() {
+        "" => served.version.clone(),
+        group => format!("{group}/{}", served.version),
+    };
+    let text = serde_json::to_value(object).map_err(|fault| fault.to_string()).and_then(|value| {
+        reduced(served.kind, &api_version, &value, "cluster").map_err(|fault| fault.to_string())
+    });
+    (key(object), text)
+}
+
+/// A list through a watch came with Kubernetes 1.32 (`WatchList`); older servers call the request invalid.
+fn refuses_streaming(fault: &watcher::Error) -> bool {
+    matches!(code(fault), Some(400 | 422))
+}
+
+fn code(fault: &watcher::Error) -> Option<u16> {
+    match fault {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => Some(status.code),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn served(kind: Kind, plural: &str) -> Served {
+        Served { kind, version: "v1".to_owned(), plural: plural.to_owned() }
+    }
+
+    fn object(value: serde_json::Value) -> DynamicObject {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn node(name: &str, cards: &str) -> DynamicObject {
+        object(json!({
+            "metadata": {"name": name, "managedFields": [{"manager": "kubelet"}]},
+            "status": {"allocatable": {"huawei.com/ascend-1980": cards, "pods": "110"}}
+        }))
+    }
+
+    fn started() -> (Cache, Served) {
+        let (cache, nodes) = (Cache::default(), served(Kind::Node, "nodes"));
+        cache.note(std::slice::from_ref(&nodes), Vec::new());
+        (cache, nodes)
+    }
+
+    #[test]
+    fn a_list_counts_when_it_is_whole_and_replaces_what_was_known() {
+        let (cache, nodes) = started();
+        assert!(!cache.synced());
+        assert!(cache.snapshot().unwrap_err().to_string().contains("Node objects are unknown"));
+        cache.take(&nodes, Event::Init);
+        cache.take(&nodes, Event::InitApply(node("npu-1", "8")));
+        assert!(!cache.synced() && cache.is_empty());
+        cache.take(&nodes, Event::InitDone);
+        assert!(cache.synced());
+        cache.take(&nodes, Event::Apply(node("npu-2", "8")));
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 2);
+        // The watch was cut off: until the new list is whole, what is known stays.
+        cache.take(&nodes, Event::Init);
+        cache.take(&nodes, Event::InitApply(node("npu-3", "8")));
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 2);
+        cache.take(&nodes, Event::InitDone);
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
+        cache.take(&nodes, Event::Delete(node("npu-3", "8")));
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 0);
+    }
+
+    #[test]
+    fn one_bad_object_is_named_and_kills_no_watch() {
+        let (cache, nodes) = started();
+        cache.take(&nodes, Event::Init);
+        cache.take(&nodes, Event::InitDone);
+        cache.take(&nodes, Event::Apply(object(json!({"metadata": {"name": "bad"}, "spec": {"taints": 7}}))));
+        let fault = cache.snapshot().unwrap_err().to_string();
+        assert!(fault.contains("bad") && fault.contains("spec.taints"), "{fault}");
+        cache.take(&nodes, Event::Apply(node("bad", "8")));
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
+    }
+
+    #[test]
+    fn a_kind_that_may_not_be_read_is_unknown_and_not_empty() {
+        let (cache, nodes) = started();
+        cache.take(&nodes, Event::Init);
+        cache.take(&nodes, Event::InitDone);
+        let pods = served(Kind::Pod, "pods");
+        let budgets = served(Kind::PodDisruptionBudget, "poddisruptionbudgets");
+        cache.note(&[pods.clone(), budgets.clone()], Vec::new());
+        cache.take(&pods, Event::Init);
+        cache.take(&pods, Event::InitDone);
+        let status = kube::core::Status::failure("budgets are forbidden", "Forbidden").with_code(403);
+        let refusal = watcher::Error::InitialListFailed(kube::Error::Api(Box::new(status)));
+        cache.failed(&budgets, &refusal);
+        assert!(cache.synced());
+        let (_, left_out) = cache.snapshot().unwrap();
+        assert_eq!(left_out.len(), 1);
+        assert!(left_out[0].reason.contains("poddisruptionbudgets.policy"), "{}", left_out[0].reason);
+        cache.failed(&pods, &refusal);
+        assert!(cache.snapshot().unwrap_err().to_string().contains("Pod objects are unknown"));
+    }
+}

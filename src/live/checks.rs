@@ -1,0 +1,130 @@
+//! What a cluster says about itself: version, rights of the one who asks, the CRD of runs, the controller's Lease.
+//!
+//! May import: live
+
+use http::Request;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::pages::{get, send};
+use super::{Connected, LiveError};
+
+/// Name of the controller's Lease.
+pub const LEASE: &str = "kubectl-repack-controller";
+
+/// The server's version: major and minor.
+///
+/// # Errors
+/// The server does not answer, or its version is no pair of numbers.
+pub async fn version(connected: &Connected) -> Result<(u32, u32), LiveError> {
+    #[derive(Deserialize)]
+    struct Version {
+        major: String,
+        minor: String,
+    }
+    let text = get(connected, "/version", None, "get", "the server's version").await?;
+    let number = |text: &str| text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().ok();
+    let version: Option<Version> = serde_json::from_str(&text).ok();
+    version.and_then(|v| Some((number(&v.major)?, number(&v.minor)?))).ok_or_else(|| LiveError::Connection {
+        verb: "get",
+        resource: "the server's version".to_owned(),
+        server: connected.server.clone(),
+        fault: format!("the answer is no version: {text}"),
+    })
+}
+
+/// Whether the one who asks may do this, cluster wide or in a namespace.
+///
+/// # Errors
+/// The server does not answer or refuses to say.
+pub async fn may(
+    connected: &Connected,
+    verb: &str,
+    group: &str,
+    resource: &str,
+    namespace: Option<&str>,
+) -> Result<bool, LiveError> {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {
+            "verb": verb, "group": group, "resource": resource, "subresource": subresource,
+            "namespace": namespace.unwrap_or_default(),
+        }},
+    });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let request = Request::post(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(review.to_string().into_bytes())
+        .map_err(|fault| LiveError::Config(format!("cannot make the request: {fault}")))?;
+    let text = send(connected, request, "create", "selfsubjectaccessreviews.authorization.k8s.io").await?;
+    let answer: Value = serde_json::from_str(&text).unwrap_or_default();
+    Ok(answer.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or(false))
+}
+
+/// The CRD of runs as far as it matters: who manages it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition {
+    /// There is none.
+    Absent,
+    /// It is ours.
+    Ours,
+    /// Another manager's, or nobody's.
+    Foreign(Option<String>),
+}
+
+/// Looks the CRD of runs up.
+///
+/// # Errors
+/// The server does not answer or refuses.
+pub async fn definition(connected: &Connected) -> Result<Definition, LiveError> {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/repackruns.repack.volcano.sh";
+    let text = match get(connected, path, None, "get", "customresourcedefinitions.apiextensions.k8s.io").await
+    {
+        Ok(text) => text,
+        Err(fault) if fault.code() == Some(404) => return Ok(Definition::Absent),
+        Err(fault) => return Err(fault),
+    };
+    let object: Value = serde_json::from_str(&text).unwrap_or_default();
+    let manager = object.pointer("/metadata/labels/app.kubernetes.io~1managed-by").and_then(Value::as_str);
+    Ok(match manager {
+        Some("kubectl-repack") => Definition::Ours,
+        other => Definition::Foreign(other.map(str::to_owned)),
+    })
+}
+
+/// Who holds the controller's Lease, and when it was renewed last (RFC 3339).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub identity: String,
+    /// RFC 3339.
+    pub renewed: String,
+    /// Seconds for which a renewal counts.
+    pub seconds: i64,
+    /// Version of the controller, where it says so.
+    pub version: Option<String>,
+}
+
+/// Looks the Lease up; none when nobody holds it.
+///
+/// # Errors
+/// The server does not answer or refuses.
+pub async fn holder(connected: &Connected, namespace: &str) -> Result<Option<Holder>, LiveError> {
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE}");
+    let text = match get(connected, &path, None, "get", "leases.coordination.k8s.io").await {
+        Ok(text) => text,
+        Err(fault) if fault.code() == Some(404) => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    let object: Value = serde_json::from_str(&text).unwrap_or_default();
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let identity = text("/spec/holderIdentity");
+    if identity.is_empty() {
+        return Ok(None);
+    }
+    let seconds = object.pointer("/spec/leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(0);
+    let version = Some(text("/metadata/annotations/repack.volcano.sh~1version")).filter(|v| !v.is_empty());
+    Ok(Some(Holder { identity, renewed: text("/spec/renewTime"), seconds, version }))
+}
