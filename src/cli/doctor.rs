@@ -1,6 +1,6 @@
 //! `kubectl repack doctor`: what is missing, all at once, each with its remedy.
 //!
-//! May import: cli, live, snapshot
+//! May import: cli, api, live, snapshot
 
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! What can go wrong between here and an API server, as sentences that name the verb and the resource.
 //!
-//! May import: live
+//! May import: live, snapshot
 
 use kube::core::Status;
 use thiserror::Error;

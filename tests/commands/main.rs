@@ -23,7 +23,13 @@ fn example() -> PathBuf {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kubectl-repack")).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_kubectl-repack"))
+        .args(arguments)
+        .env("HOME", "/nonexistent")
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

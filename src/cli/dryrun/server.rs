@@ -1,6 +1,6 @@
 //! A dry run as an object of the cluster: created, waited for, shown.
 //!
-//! May import: cli, api, live
+//! May import: cli, api, live, plan
 
 use std::time::Duration;
 
