@@ -78,11 +78,11 @@ fn tell(connected: &Connected, out: &mut Out) {
 }
 
 /// What a command ends with; without a cluster a file is the way.
-fn failed(fault: LiveError) -> CliError {
+pub(super) fn failed(fault: LiveError) -> CliError {
     let lost = matches!(fault, LiveError::Config(_) | LiveError::Connection { .. });
     let error = CliError::failure("cannot read the cluster").because(fault);
     if lost {
-        error.hint(format!("plan on a file with --snapshot cluster.json: {HOW_TO_SAVE}"))
+        error.hint(HOW_TO_SAVE).hint("plan on such a file with --snapshot cluster.json")
     } else {
         error
     }

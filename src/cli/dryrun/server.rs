@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::api::{ObjectMeta, RepackRun};
 use crate::cli::args::cluster::ClusterArgs;
 use crate::cli::args::dryrun::DryRunArgs;
+use crate::cli::cluster::failed as failed_to_reach;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::cli::options::PlanOptions;
@@ -25,8 +26,7 @@ const PATIENCE: i64 = 300;
 /// # Errors
 /// It can not be reached.
 pub fn is_there(cluster: &ClusterArgs) -> Result<bool, CliError> {
-    block_on(async { runs::are_served(&connected(cluster).await?).await })
-        .map_err(|fault| CliError::failure("cannot ask the cluster for RepackRuns").because(fault))
+    block_on(async { runs::are_served(&connected(cluster).await?).await }).map_err(failed_to_reach)
 }
 
 /// Flags whose meaning the controller decides can not be part of a run.
