@@ -9,6 +9,7 @@
 //! May import: live, snapshot
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -26,7 +27,10 @@ use crate::snapshot::write::reduced;
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
 /// Time after which the server is asked again which kinds it serves.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// The name of a kind, and the JSON list of its objects.
+type Text = (&'static str, String);
 
 /// The cache. Cheap to clone: clones share what they hold.
 #[derive(Clone, Debug, Default)]
@@ -86,8 +90,8 @@ impl Cache {
         store.silent = silent;
         let mut fresh = Vec::new();
         for served in served {
-            if !store.kinds.contains_key(&served.kind) {
-                store.kinds.insert(served.kind, Objects::default());
+            if let Entry::Vacant(place) = store.kinds.entry(served.kind) {
+                place.insert(Objects::default());
                 fresh.push(served.clone());
             }
         }
@@ -192,7 +196,7 @@ impl Cache {
     }
 
     /// One JSON list per kind, and what is missing.
-    fn texts(&self) -> Result<(Vec<(&'static str, String)>, Vec<LeftOut>), LiveError> {
+    fn texts(&self) -> Result<(Vec<Text>, Vec<LeftOut>), LiveError> {
         let store = self.read();
         let mut texts = Vec::new();
         let mut left_out = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! May import: live
 
+use std::fmt::Write as _;
+
 use http::Request;
 use serde::Deserialize;
 
@@ -135,7 +137,8 @@ fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out += &format!("%{byte:02X}");
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out
