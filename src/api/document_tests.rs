@@ -76,6 +76,9 @@ fn everything() -> RepackRun {
         uid: Some("u".to_owned()),
         generation: Some(1),
         creation_timestamp: Some("2026-01-01T00:00:00Z".to_owned()),
+        generate_name: Some("complete-".to_owned()),
+        resource_version: Some("7".to_owned()),
+        deletion_timestamp: Some("2026-01-02T00:00:00Z".to_owned()),
     };
     run
 }

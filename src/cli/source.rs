@@ -45,10 +45,14 @@ pub fn load_with(
     let mut stats = ReadStats::default();
     if live {
         stats = cluster::into_builder(cluster, &mut builder, out)?;
+        builder.of_cluster();
     } else {
         for file in &files(&args.snapshot)? {
             stats.merge(read(file, &mut builder)?);
         }
+    }
+    if stats.taken_at.is_some() {
+        builder.of_cluster();
     }
     add(&mut builder, out)?;
     let snapshot = builder

@@ -189,6 +189,7 @@ impl Cache {
     pub fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), LiveError> {
         let (texts, left_out) = self.texts()?;
         let mut builder = Builder::new(BuildOptions::default());
+        builder.of_cluster();
         for (name, text) in &texts {
             read_all(text.as_bytes(), name, &mut builder)?;
         }
@@ -318,6 +319,24 @@ mod tests {
         cache.take(&nodes, Event::InitDone);
         assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
         cache.take(&nodes, Event::Delete(node("npu-3", "8")));
+        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 0);
+    }
+
+    #[test]
+    fn a_pod_whose_node_is_gone_already_is_no_fault_of_the_cluster() {
+        let (cache, nodes) = started();
+        cache.take(&nodes, Event::Init);
+        cache.take(&nodes, Event::InitDone);
+        let pods = served(Kind::Pod, "pods");
+        cache.note(std::slice::from_ref(&pods), Vec::new());
+        cache.take(&pods, Event::Init);
+        cache.take(
+            &pods,
+            Event::InitApply(object(json!({
+                "metadata": {"namespace": "ns", "name": "left"}, "spec": {"nodeName": "gone", "containers": []}
+            }))),
+        );
+        cache.take(&pods, Event::InitDone);
         assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 0);
     }
 

@@ -143,6 +143,13 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// Says that the objects were read from a cluster at work, by this program or the writer of a snapshot file. There a
+    /// node may be gone whose pods are not yet: they count nowhere, as in the scheduler. In a file that a person put
+    /// together it is a fault.
+    pub fn of_cluster(&mut self) {
+        self.options.refuse_unknown_nodes = false;
+    }
+
     /// An empty builder.
     pub fn new(options: BuildOptions) -> Self {
         let mut symbols = Symbols::default();
