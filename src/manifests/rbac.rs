@@ -14,7 +14,7 @@ use crate::api::GROUP;
 use crate::api::names::CONTROLLER_LEASE;
 use crate::snapshot::view::object::Kind;
 
-/// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`.
+/// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`, `doctor`.
 pub const READER: &str = "kubectl-repack-reader";
 /// Creates runs and follows them.
 pub const RUNNER: &str = "kubectl-repack-runner";
@@ -32,10 +32,7 @@ pub fn controller() -> Vec<Value> {
         rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch", "delete"]),
         rule(GROUP, &["repackruns/status"], &["patch", "update"]),
         // Whether the definition is ours: only then runs are answered.
-        named(
-            rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get", "list", "watch"]),
-            &format!("{REPACK_RUNS}.{GROUP}"),
-        ),
+        definition(&["get", "list", "watch"]),
     ]);
     let lease = vec![
         // The name of what does not exist yet can not be a condition.
@@ -61,9 +58,17 @@ pub fn controller() -> Vec<Value> {
 pub fn users() -> Vec<Value> {
     let follow = || rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch"]);
     let mut reader = reads(&["get", "list"]);
-    reader.push(follow());
+    // `doctor` asks whose the definition is and whether a controller lives.
+    let lease = named(rule("coordination.k8s.io", &["leases"], &["get"]), CONTROLLER_LEASE);
+    reader.extend([follow(), definition(&["get"]), lease]);
     let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"])];
     vec![role("ClusterRole", READER, None, &reader), role("ClusterRole", RUNNER, None, &runner)]
+}
+
+/// The definition of runs, by its name.
+fn definition(verbs: &[&str]) -> Value {
+    let name = format!("{REPACK_RUNS}.{GROUP}");
+    named(rule("apiextensions.k8s.io", &["customresourcedefinitions"], verbs), &name)
 }
 
 /// One rule per API group for the kinds that planning reads, in the order of their table.
