@@ -1,5 +1,5 @@
 # One line per target. `verify` never writes to the tree; `fix` and `golden` do.
-.PHONY: verify test golden generate package bench fix fuzz
+.PHONY: verify test golden generate package bench fix fuzz demo demo-down
 
 # Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
 BENCH ?= ../shared/bench
@@ -7,6 +7,8 @@ BENCH ?= ../shared/bench
 BINARY ?= target/release/kubectl-repack
 # Seconds that `fuzz` spends on each reader and parser.
 FUZZ_SECONDS ?= 60
+# Folder of the cluster that `demo` starts.
+DEMO ?= target/demo
 
 verify: ## format, lints and the library's tests
 	cargo fmt --check
@@ -35,3 +37,10 @@ fuzz: ## readers and the quantity parser on mutated input, each for FUZZ_SECONDS
 package: ## the archive for krew of this machine's platform, with its manifest, under target/package
 	test "$(BINARY)" != target/release/kubectl-repack || cargo build --release --locked
 	krew/package $(BINARY) target/package
+
+demo: ## start a cluster with a fragmented pool of 20 nodes and leave it running (needs Go)
+	cargo build --quiet --bin kubectl-repack --example demo
+	cargo run --quiet --example demo -- up $(DEMO)
+
+demo-down: ## end it
+	cargo run --quiet --example demo -- down $(DEMO)
