@@ -3,6 +3,9 @@
 // In a test a panic is the answer.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../cluster/mod.rs"]
+mod cluster;
+mod server;
 mod table;
 
 use kubectl_repack::api::RepackRun;

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use client::Http;
 use config::User;
 use process::Processes;
-use tools::{Missing, Tools, say};
+use tools::{Tools, say};
 
 /// What kind of cluster.
 #[derive(Clone, Debug)]
@@ -88,20 +88,10 @@ impl Cluster {
     /// # Panics
     /// When it does not become ready, with the last words of its programs; and without Go where `CI=true`.
     pub fn start(options: &Options) -> Option<Self> {
-        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        match Tools::ready() {
-            Ok(tools) => match start::start(options, &tools) {
-                Ok(cluster) => Some(cluster),
-                Err(fault) => panic!("the cluster does not start: {fault}"),
-            },
-            Err(Missing::Go(reason)) if is_ci => {
-                panic!("cluster tests have to run where CI=true, and {reason}")
-            }
-            Err(Missing::Go(reason)) => {
-                say(&format!("skipped: {reason}, which builds the clusters of the tests"));
-                None
-            }
-            Err(Missing::Build(fault)) => panic!("the tools of the cluster tests can not be built: {fault}"),
+        let tools = Tools::ready_or_skipped()?;
+        match start::start(options, &tools) {
+            Ok(cluster) => Some(cluster),
+            Err(fault) => panic!("the cluster does not start: {fault}"),
         }
     }
 

@@ -67,6 +67,38 @@ impl Tools {
         Ok(tools)
     }
 
+    /// The tools, or a line that says why this test is skipped.
+    ///
+    /// # Panics
+    /// When they can not be built; and without Go where `CI=true`.
+    pub fn ready_or_skipped() -> Option<Self> {
+        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        match Self::ready() {
+            Ok(tools) => Some(tools),
+            Err(Missing::Go(reason)) if is_ci => {
+                panic!("cluster tests have to run where CI=true, and {reason}")
+            }
+            Err(Missing::Go(reason)) => {
+                say(&format!("skipped: {reason}, which builds the clusters of the tests"));
+                None
+            }
+            Err(Missing::Build(fault)) => panic!("the tools of the cluster tests can not be built: {fault}"),
+        }
+    }
+
+    /// One more tool, of another Go module whose folder is its lockfile: the versions of its Kubernetes libraries are
+    /// others. It is built every time, which Go's own cache makes quick.
+    ///
+    /// # Panics
+    /// When it can not be built.
+    pub fn another(&self, name: &str, package: &str, module: &Path) -> PathBuf {
+        let built = find_go().and_then(|go| build(&go, module, package, &self.path(name)));
+        if let Err(Missing::Go(fault) | Missing::Build(fault)) = built {
+            panic!("{name} can not be built: {fault}");
+        }
+        self.path(name)
+    }
+
     /// Path of a program, such as `kubectl`.
     pub fn path(&self, program: &str) -> PathBuf {
         self.folder.join(program)
@@ -86,23 +118,29 @@ impl Tools {
         for (name, package) in PROGRAMS {
             say(&format!("building {name} for the cluster tests (once; all six take some minutes)"));
             let since = Instant::now();
-            let done = Command::new(go)
-                .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", LINKER_FLAGS, "-o"])
-                .arg(self.path(name))
-                .arg(package)
-                .current_dir(source)
-                .envs([("GOTOOLCHAIN", "local"), ("GOWORK", "off")])
-                .stdin(Stdio::null())
-                .output()
-                .map_err(|error| Missing::Build(format!("{}: {error}", go.display())))?;
-            if !done.status.success() {
-                let told = String::from_utf8_lossy(&done.stderr);
-                return Err(Missing::Build(format!("go build {package}: {}\n{told}", done.status)));
-            }
+            build(go, source, package, &self.path(name))?;
             say(&format!("built {name} in {} s", since.elapsed().as_secs()));
         }
         Ok(())
     }
+}
+
+/// Builds a program of the Go module in a folder.
+fn build(go: &Path, module: &Path, package: &str, program: &Path) -> Result<(), Missing> {
+    let done = Command::new(go)
+        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", LINKER_FLAGS, "-o"])
+        .arg(program)
+        .arg(package)
+        .current_dir(module)
+        .envs([("GOTOOLCHAIN", "local"), ("GOWORK", "off")])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Missing::Build(format!("{}: {error}", go.display())))?;
+    if !done.status.success() {
+        let told = String::from_utf8_lossy(&done.stderr);
+        return Err(Missing::Build(format!("go build {package}: {}\n{told}", done.status)));
+    }
+    Ok(())
 }
 
 /// The target folder that this program was built into: test binaries lie in `TARGET/PROFILE/deps`, examples in
