@@ -3,12 +3,13 @@
 //! A command line goes through `args` (what was typed) and `options` (what it means) to the command's own file,
 //! which calls the engine and prints through `output`.
 //!
-//! May import: api, engine, live, manifests, snapshot, fragmentation, filter, plan, verify
+//! May import: api, controller, engine, live, manifests, snapshot, fragmentation, filter, plan, verify
 
 pub mod args;
 mod cluster;
 mod complete;
 mod completion;
+mod controller;
 mod debug;
 mod doctor;
 mod dryrun;
@@ -67,6 +68,7 @@ fn run(cli: &Cli, out: &mut Out) -> Exit {
             complete::run(args, out);
             Ok(())
         }
+        Command::Controller(args) => controller::run(args, cluster, out),
         Command::Debug(args) => debug::run(args, out),
         Command::Dryrun(args) => return ended(dryrun::run(args, cluster, out), out),
         Command::Status(args) => return ended(status::run(args, cluster, out), out),

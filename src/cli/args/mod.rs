@@ -10,6 +10,7 @@
 pub mod cluster;
 pub mod complete;
 pub mod completion;
+pub mod controller;
 pub mod debug;
 pub mod doctor;
 pub mod dryrun;
@@ -54,6 +55,7 @@ pub enum Command {
     Generate(generate::GenerateArgs),
     Snapshot(snapshot::SnapshotArgs),
     Doctor(doctor::DoctorArgs),
+    Controller(controller::ControllerArgs),
     Completion(completion::CompletionArgs),
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs),

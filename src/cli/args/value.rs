@@ -40,6 +40,12 @@ pub fn seconds(text: &str) -> Result<i64, String> {
     if digits.is_empty() { Ok(total) } else { Err(WANTED.to_owned()) }
 }
 
+/// Seconds of a lease: long enough to renew it in time, and no longer than anybody would wait for.
+pub fn lease(text: &str) -> Result<i64, String> {
+    let duration = seconds(text)?;
+    if (2..=3600).contains(&duration) { Ok(duration) } else { Err("it must be from 2s to 1h".to_owned()) }
+}
+
 /// Percentage points from 0 to 100, with or without `%`.
 pub fn percent(text: &str) -> Result<i64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<i64>();

@@ -7,6 +7,7 @@
 //! May import: cli
 
 mod json;
+pub mod log;
 pub mod picture;
 mod table;
 mod yaml;
@@ -101,6 +102,11 @@ impl Out {
         if self.verbosity >= Verbosity::Normal {
             self.error_hint(&hint.to_string());
         }
+    }
+
+    /// How much is said.
+    pub const fn verbosity(&self) -> Verbosity {
+        self.verbosity
     }
 
     /// What was read; only with `--verbose`.

@@ -1,0 +1,60 @@
+//! `kubectl-repack controller`
+//!
+//! May import: cli
+
+use std::net::IpAddr;
+
+use clap::Args;
+
+use super::groups::MovabilityArgs;
+use super::value;
+
+/// Run the controller that answers RepackRuns; it plans runs of mode DryRun and leaves runs of mode Execute alone
+///
+/// Several replicas may run: one leads, by a Lease, and the others wait. The leader plans runs in the order of their
+/// creation, writes their status and events, and deletes finished runs whose ttlSecondsAfterFinished is over. Runs of
+/// mode Execute stay as they are, without a status, and so do runs whose spec.managedBy names another manager. It works
+/// only while the CustomResourceDefinition repackruns.repack.volcano.sh is labelled
+/// app.kubernetes.io/managed-by=kubectl-repack.
+///
+/// Logs are lines of JSON on standard error. SIGTERM lets it finish what it writes and give the lease back.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  # As a container runs it; the namespace of the pod holds the lease
+  kubectl-repack controller --lease-namespace kubectl-repack
+
+  # Runs without a goal are about this resource, and pods of two schedulers may move
+  kubectl-repack controller --default-resource huawei.com/ascend-1980 --schedulers volcano,default-scheduler
+
+  # Beside a test cluster, on free ports of this machine
+  kubectl-repack controller --listen 127.0.0.1 --health-port 0 --metrics-port 0")]
+pub struct ControllerArgs {
+    /// Resource of runs that name none in spec.goals
+    #[arg(long, value_name = "RESOURCE", value_parser = value::resource)]
+    pub default_resource: Option<String>,
+    #[command(flatten)]
+    pub movability: MovabilityArgs,
+    #[command(flatten)]
+    pub process: ProcessArgs,
+}
+
+/// How the process takes its place among others.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Process")]
+pub struct ProcessArgs {
+    /// Namespace of the Lease kubectl-repack-controller
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", default_value = "kubectl-repack")]
+    pub lease_namespace: String,
+    /// How long a leader that is not heard of keeps the others waiting; at least 2s
+    #[arg(long, value_name = "TIME", value_parser = value::lease, default_value = "20s")]
+    pub lease_duration: i64,
+    /// Address to answer probes and scrapers at [default: all]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<IpAddr>,
+    /// Port of /healthz and /readyz; 0 takes a free one and logs it
+    #[arg(long, value_name = "PORT", default_value_t = 8081)]
+    pub health_port: u16,
+    /// Port of /metrics; 0 takes a free one and logs it
+    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    pub metrics_port: u16,
+}

@@ -1,0 +1,121 @@
+//! `kubectl-repack controller`: connects, follows the cluster and runs until it is told to stop.
+//!
+//! May import: cli, api, live, controller, snapshot
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::cluster::ClusterArgs;
+use super::args::controller::ControllerArgs;
+use super::args::groups::BlockedPdb;
+use super::error::CliError;
+use super::options::movability;
+use super::output::{Out, log};
+use crate::api::OnBlockedPdb;
+use crate::controller::lease::Timing;
+use crate::controller::run::Rules;
+use crate::controller::{self, ClusterState, Settings};
+use crate::live::cache::Cache;
+use crate::live::{self, Connection};
+use crate::snapshot::Snapshot;
+use crate::snapshot::read::LeftOut;
+
+/// Runs the controller.
+pub fn run(args: &ControllerArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<(), CliError> {
+    log::start(out.verbosity(), std::env::var("RUST_LOG").ok().as_deref());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|fault| CliError::failure("cannot start an event loop").because(fault))?;
+    let result = runtime.block_on(serve(args, &cluster.connection()));
+    // A plan that nobody waits for any more does not hold up the end.
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(args: &ControllerArgs, connection: &Connection) -> Result<(), CliError> {
+    let stop = stop().map_err(|fault| CliError::failure("cannot listen for signals").because(fault))?;
+    let failed = |fault: live::LiveError| CliError::failure(fault.to_string());
+    let connected = live::connect::connect(connection).await.map_err(failed)?;
+    let cache = Cache::default();
+    let client = connected.client.clone();
+    let following = tokio::spawn({
+        let cache = cache.clone();
+        async move { cache.follow(&connected).await }
+    });
+    let ran = controller::run(settings(args), client, Arc::new(Followed(cache)), stop).await;
+    following.abort();
+    ran.map_err(|fault| CliError::failure(fault.to_string()))
+}
+
+/// The cache as the controller asks for it.
+struct Followed(Cache);
+
+impl ClusterState for Followed {
+    fn synced(&self) -> bool {
+        self.0.synced()
+    }
+
+    fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), String> {
+        self.0.snapshot().map_err(|fault| fault.to_string())
+    }
+}
+
+fn settings(args: &ControllerArgs) -> Settings {
+    let process = &args.process;
+    let mut rules =
+        Rules { default_resource: args.default_resource.clone(), movability: movability(&args.movability) };
+    if let Some(blocked) = args.movability.on_blocked_pdb {
+        rules.movability.on_blocked_pdb = match blocked {
+            BlockedPdb::Fail => OnBlockedPdb::Fail,
+            BlockedPdb::Wait => OnBlockedPdb::Wait,
+        };
+    }
+    Settings {
+        identity: identity(),
+        lease_namespace: process.lease_namespace.clone(),
+        timing: Timing::of_lease(Duration::from_secs(process.lease_duration.unsigned_abs())),
+        rules,
+        listen: process.listen,
+        health_port: process.health_port,
+        metrics_port: process.metrics_port,
+    }
+}
+
+/// The host's or pod's name, and a number that differs in every process: a container that starts again in the same pod
+/// is another candidate.
+fn identity() -> String {
+    let named = ["POD_NAME", "HOSTNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let host = named.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let host = host.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    // The keys of std's hashers are random.
+    let mut random = std::hash::RandomState::new().build_hasher();
+    random.write_u32(std::process::id());
+    format!("{}_{:016x}", host.as_deref().unwrap_or("controller"), random.finish())
+}
+
+/// What ends the process in good order: SIGTERM and SIGINT.
+fn stop() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_of_one_host_are_two_candidates() {
+        let (one, other) = (identity(), identity());
+        assert_ne!(one, other);
+        assert_eq!(one.rsplit_once('_').map(|(host, _)| host), other.rsplit_once('_').map(|(host, _)| host));
+    }
+}
