@@ -37,10 +37,6 @@ const JOBS: [(&str, &str, u32, usize, &[usize]); 14] = [
     ("team-b", "sql-tune", 2, 2, &[6, 11]),
 ];
 
-/// What the commands plan on: `kubectl get` of everything that planning reads.
-const KINDS: &str = "nodes,namespaces,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh,\
-     jobs.batch.volcano.sh,jobs.batch,replicasets,statefulsets,pdb,pvc,pv,storageclasses,csinodes";
-
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -89,15 +85,14 @@ fn up(folder: &Path) -> Result<String, String> {
     export PATH={programs}:{program}:$PATH
 
 Try
-    kubectl get {KINDS} -A -o json > {state}
-    kubectl repack report --snapshot {state}
-    kubectl repack dryrun --snapshot {state}
+    kubectl repack report
+    kubectl repack dryrun --local
+    kubectl repack explain node npu-05
 ",
         resource = cluster::objects::ASCEND,
         kubeconfig = kubeconfig.display(),
         programs = programs.display(),
         program = program.display(),
-        state = folder.join("state.json").display(),
     ))
 }
 
