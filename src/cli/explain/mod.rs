@@ -4,7 +4,7 @@
 
 pub(super) mod document;
 mod proof;
-mod text;
+pub(super) mod text;
 
 use super::args::cluster::ClusterArgs;
 use super::args::explain::{ExplainArgs, Target};

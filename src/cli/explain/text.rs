@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::document::{Explanation, MAY_NOT_MOVE, PodAnswer};
+use super::document::{Explanation, MAY_NOT_MOVE, PodAnswer, RefusalAnswer};
 use super::proof;
 use crate::cli::args::groups::Format;
 use crate::cli::options::View;
@@ -80,7 +80,12 @@ fn about(text: &mut String, pod: &PodAnswer, wide: bool) {
     if pod.reason != "Moves" && !pod.receivers.is_empty() {
         let _ = writeln!(text, "  accepted by {}", some(&pod.receivers, wide));
     }
-    for refusal in &pod.refusals {
+    refusals(text, &pod.refusals, wide);
+}
+
+/// A line per class of nodes that refuse a pod; wide with their names.
+pub(in crate::cli) fn refusals(text: &mut String, refusals: &[RefusalAnswer], wide: bool) {
+    for refusal in refusals {
         let _ = match &*refusal.nodes {
             [only] => writeln!(text, "  refused by {only}: {}: {}", refusal.plugin, refusal.message),
             nodes => writeln!(

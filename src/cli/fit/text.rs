@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use super::document::{Document, Members};
 use crate::cli::args::groups::Format;
-use crate::cli::dryrun;
 use crate::cli::error::CliError;
 use crate::cli::options::View;
 use crate::cli::output::{Table, printable, printable_lines};
+use crate::cli::{dryrun, explain};
 use crate::engine::Answer;
 use crate::snapshot::Snapshot;
 
@@ -115,22 +115,7 @@ fn reason(document: &Document) -> String {
 fn refusals(document: &Document, answer: &Answer, view: &View) -> String {
     let Some(refused) = &document.refused else { return String::new() };
     let mut text = String::new();
-    for refusal in &refused.refusals {
-        let _ = match &*refusal.nodes {
-            [only] => writeln!(text, "  refused by {only}: {}: {}", refusal.plugin, refusal.message),
-            nodes => writeln!(
-                text,
-                "  refused by {} nodes: {}: {} (closest {})",
-                nodes.len(),
-                refusal.plugin,
-                refusal.message,
-                refusal.closest
-            ),
-        };
-        if view.format == Format::Wide && refusal.nodes.len() > 1 {
-            let _ = writeln!(text, "    {}", refusal.nodes.join(", "));
-        }
-    }
+    explain::text::refusals(&mut text, &refused.refusals, view.format == Format::Wide);
     if text.is_empty() {
         return text;
     }
