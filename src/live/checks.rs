@@ -1,6 +1,6 @@
 //! What a cluster says about itself: version, rights of the one who asks, the CRD of runs, the controller's Lease.
 //!
-//! May import: live
+//! May import: live, api
 
 use http::Request;
 use serde::Deserialize;
@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 
 use super::pages::{get, send};
 use super::{Connected, LiveError};
-
-/// Name of the controller's Lease.
-pub const LEASE: &str = "kubectl-repack-controller";
+use crate::api::names::{CONTROLLER_LEASE, MANAGER};
 
 /// The server's version: major and minor.
 ///
@@ -89,7 +87,7 @@ pub async fn definition(connected: &Connected) -> Result<Definition, LiveError> 
     let object: Value = serde_json::from_str(&text).unwrap_or_default();
     let manager = object.pointer("/metadata/labels/app.kubernetes.io~1managed-by").and_then(Value::as_str);
     Ok(match manager {
-        Some("kubectl-repack") => Definition::Ours,
+        Some(MANAGER) => Definition::Ours,
         other => Definition::Foreign(other.map(str::to_owned)),
     })
 }
@@ -112,7 +110,7 @@ pub struct Holder {
 /// # Errors
 /// The server does not answer or refuses.
 pub async fn holder(connected: &Connected, namespace: &str) -> Result<Option<Holder>, LiveError> {
-    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE}");
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{CONTROLLER_LEASE}");
     let text = match get(connected, &path, None, "get", "leases.coordination.k8s.io").await {
         Ok(text) => text,
         Err(fault) if fault.code() == Some(404) => return Ok(None),

@@ -122,7 +122,7 @@ mod tests {
         let fault = |words: &[&str]| target(words).unwrap_err();
         insta::assert_snapshot!(fault(&["npu-01"]), @r#""npu-01" does not say what to explain"#);
         insta::assert_snapshot!(fault(&["pod", "b"]), @r#"a pod is named NAMESPACE/NAME, not "b""#);
-        insta::assert_snapshot!(fault(&["queue", "a"]), @r#""queue" can not be explained, only node, pod and podgroup"#);
+        insta::assert_snapshot!(fault(&["queue", "a"]), @r#""queue" can not be explained, only node, pod, podgroup and run"#);
         insta::assert_snapshot!(fault(&["node/a", "node/b"]), @"only one object can be explained at a time, not node/a and node/b");
         insta::assert_snapshot!(fault(&["node", "a/b"]), @r#""a/b" is not the name of a node"#);
     }
