@@ -43,7 +43,13 @@ pub struct ControllerArgs {
 #[command(next_help_heading = "Process")]
 pub struct ProcessArgs {
     /// Namespace of the Lease kubectl-repack-controller
-    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", default_value = "kubectl-repack")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "POD_NAMESPACE",
+        hide_env_values = true,
+        default_value = "kubectl-repack"
+    )]
     pub lease_namespace: String,
     /// How long a leader that is not heard of keeps the others waiting; at least 2s
     #[arg(long, value_name = "TIME", value_parser = value::lease, default_value = "20s")]
