@@ -15,7 +15,7 @@ use cluster::process::Processes;
 use cluster::{Cluster, Options};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-repack");
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// The guide's cluster, with our CRD and a controller.
 struct Bed {
