@@ -156,7 +156,7 @@ fn without_volcano_the_first_thing_said_is_the_flag_that_lifts_it() {
 #[test]
 fn a_fault_prints_nothing_on_standard_output() {
     for (arguments, code) in [
-        (vec!["dryrun"], 2),
+        (vec!["dryrun"], 1),
         (vec!["dryrun", "--snapshot", "/nowhere.json"], 1),
         (vec!["explain", "node", "npu-99", "--snapshot", "EXAMPLE"], 1),
         (vec!["dryrun", "--snapshot", "EXAMPLE", "-r", "nvidia.com/gpu"], 1),
