@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -17,6 +18,9 @@ use cluster::{Cluster, Options, process, tools};
 
 const NODES: usize = 20;
 const CARDS: u32 = 8;
+
+/// Far beyond what a killed program needs to give its memory back.
+const GONE_AFTER: Duration = Duration::from_secs(30);
 
 /// Namespace, Job, cards of a pod, `minAvailable`, numbers of the nodes that its pods run on. 87 cards on 17 nodes; 11 could
 /// hold them.
@@ -126,9 +130,12 @@ fn down(folder: &Path) -> Result<String, String> {
         return Err(format!("no demo is recorded in {}", folder.display()));
     }
     for (name, pid) in &ids {
-        if is_running(name, *pid) && !process::end(*pid) {
-            return Err(format!("{name} can not be ended; its process id is {pid}"));
+        if is_running(name, *pid) {
+            process::end(*pid);
         }
+        // Killed is not gone: a program that still runs could write into the folder while that is removed.
+        cluster::poll(GONE_AFTER, || (!is_running(name, *pid)).then_some(()))
+            .ok_or_else(|| format!("{name} can not be ended; its process id is {pid}"))?;
     }
     fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok("The demo has ended.\n".to_owned())

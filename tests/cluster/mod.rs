@@ -167,7 +167,7 @@ fn kubeconfig_path(folder: &Path, user: &str) -> PathBuf {
 }
 
 /// Asks until something is there, or until the deadline is over.
-fn poll<T>(deadline: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub fn poll<T>(deadline: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     const STEP: Duration = Duration::from_millis(50);
     let since = Instant::now();
     loop {
