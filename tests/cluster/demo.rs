@@ -130,11 +130,12 @@ fn down(folder: &Path) -> Result<String, String> {
         return Err(format!("no demo is recorded in {}", folder.display()));
     }
     for (name, pid) in &ids {
-        if is_running(name, *pid) {
-            process::end(*pid);
+        if !is_running(name, *pid) {
+            continue;
         }
+        process::end(*pid);
         // Killed is not gone: a program that still runs could write into the folder while that is removed.
-        cluster::poll(GONE_AFTER, || (!is_running(name, *pid)).then_some(()))
+        cluster::poll(GONE_AFTER, || (!process::is_alive(*pid)).then_some(()))
             .ok_or_else(|| format!("{name} can not be ended; its process id is {pid}"))?;
     }
     fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
