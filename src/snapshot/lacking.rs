@@ -57,7 +57,7 @@ pub fn lacking(snapshot: &Snapshot) -> Vec<String> {
         storage.nodes.iter().all(|node| !node.known),
         "CSINodes",
         "Volcano attaches no volume where it sees none",
-        &|spec| claims(spec, &is_csi),
+        &|spec| snapshot.text(spec.scheduler) != "default-scheduler" && claims(spec, &is_csi),
     );
     tell(snapshot.dra.claims.is_empty(), "ResourceClaims", nowhere, &|spec| devices(spec, false));
     tell(snapshot.dra.templates.is_empty(), "ResourceClaimTemplates", nowhere, &|spec| devices(spec, true));

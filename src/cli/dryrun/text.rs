@@ -87,7 +87,7 @@ fn main_obstacle(snapshot: &Snapshot, planned: &Planned) -> String {
         }
         Kept::GroupBudget { .. } => "a larger --max-podgroups",
         Kept::ResourceBudget { .. } => "a larger --max-cards",
-        Kept::OutOfScope => "--include-nodes or --include-node",
+        Kept::OutOfScope => "other --include-nodes, --include-node or --exclude-nodes",
         Kept::Cordoned => "--include-node",
         _ => "",
     };

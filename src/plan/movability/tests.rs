@@ -329,6 +329,23 @@ fn f67_a_controller_that_wants_fewer_pods_would_not_recreate_this_one() {
 }
 
 #[test]
+fn f67_a_volcano_job_that_ends_recreates_nothing() {
+    let job = |phase: &str| {
+        let yaml = format!(
+            "{{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {{namespace: a, name: g}}, \
+             status: {{state: {{phase: {phase}}}}}}}"
+        );
+        Cluster::new().nodes(1, 8).group("a/g", 1).pod("a/p n1 1 g").yaml(&yaml).build()
+    };
+    for phase in ["Running", "Pending", "Restarting"] {
+        assert_eq!(why(&job(phase), "p"), None, "{phase}");
+    }
+    for phase in ["Aborting", "Aborted", "Terminating", "Completing", "Completed", "Failed"] {
+        assert_eq!(why(&job(phase), "p"), Some(Code::OwnerScalingDown), "{phase}");
+    }
+}
+
+#[test]
 fn a_budget_that_allows_nothing_now_is_waited_for_only_when_asked() {
     let s = Cluster::new().nodes(1, 8).group("a/g", 1).pod("a/p n1 1 g").pod("a/q n1 1 g").yaml(
         "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {namespace: a, name: b},

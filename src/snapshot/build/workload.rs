@@ -165,7 +165,12 @@ impl Builder {
             retries: view.status.retry_count.unwrap_or(0),
             max_retry: view.spec.max_retry.filter(|&n| n > 0).unwrap_or(DEFAULT_MAX_RETRY),
         };
-        self.add_workload(Kind::VolcanoJob, &view.metadata, Reaction::VolcanoJob(rules))?;
+        let draft = self.add_workload(Kind::VolcanoJob, &view.metadata, Reaction::VolcanoJob(rules))?;
+        // In these phases Volcano's controller deletes pods and makes none.
+        draft.workload.suspended = matches!(
+            &*view.status.state.phase,
+            "Aborting" | "Aborted" | "Terminating" | "Terminated" | "Completing" | "Completed" | "Failed"
+        );
         for task in view.spec.tasks.iter() {
             self.template(Kind::VolcanoJob, &view.metadata, &task.name, task.template.as_deref())?;
         }

@@ -179,7 +179,8 @@ pub struct VolcanoJobView<'a> {
     #[serde(borrow)]
     pub spec: VolcanoJobSpecView<'a>,
     /// Status.
-    pub status: VolcanoJobStatusView,
+    #[serde(borrow)]
+    pub status: VolcanoJobStatusView<'a>,
 }
 
 /// `spec` of a Volcano Job.
@@ -243,9 +244,21 @@ pub struct TaskView<'a> {
 /// `status` of a Volcano Job.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct VolcanoJobStatusView {
+pub struct VolcanoJobStatusView<'a> {
     /// Restarts so far.
     pub retry_count: Option<i64>,
+    /// Where the job is.
+    #[serde(borrow)]
+    pub state: VolcanoJobStateView<'a>,
+}
+
+/// `status.state` of a Volcano Job.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct VolcanoJobStateView<'a> {
+    /// `Running`, `Aborting`, `Completed`, …
+    #[serde(borrow)]
+    pub phase: Text<'a>,
 }
 
 /// A ModelServing of Kthena.
