@@ -126,18 +126,7 @@ fn request(spec: &RepackRunSpec, rules: &Rules, now: Timestamp) -> Result<Reques
 fn started(run: &Run, resource: &str, now: Timestamp) -> RepackRunStatus {
     let message = format!("Planning for {resource}: nothing is moved.");
     let progressing = condition(ConditionType::Progressing, true, Reason::Planning, &message);
-    let status = RepackRunStatus {
-        phase: Phase::Running,
-        conditions: vec![progressing],
-        message,
-        start_time: None,
-        completion_time: None,
-        execution_deadline: None,
-        plan: None,
-        result: None,
-        relocations: None,
-    };
-    stamped(run, status, now)
+    stamped(run, unplanned(Phase::Running, vec![progressing], message), now)
 }
 
 /// The last status of a run.
@@ -150,12 +139,18 @@ pub fn ended(run: &Run, outcome: Outcome, now: Timestamp) -> RepackRunStatus {
 }
 
 fn failed(reason: Reason, message: String) -> RepackRunStatus {
+    let conditions = vec![
+        condition(ConditionType::Progressing, false, reason, &message),
+        condition(ConditionType::Failed, true, reason, &message),
+    ];
+    unplanned(reason.phase(), conditions, message)
+}
+
+/// A status without a plan and without times.
+fn unplanned(phase: Phase, conditions: Vec<Condition>, message: String) -> RepackRunStatus {
     RepackRunStatus {
-        phase: reason.phase(),
-        conditions: vec![
-            condition(ConditionType::Progressing, false, reason, &message),
-            condition(ConditionType::Failed, true, reason, &message),
-        ],
+        phase,
+        conditions,
         message,
         start_time: None,
         completion_time: None,

@@ -28,7 +28,7 @@ pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
             Err(CliError::usage("a watch follows one run").hint("kubectl repack status NAME --watch"))
         }
         (None, false) => {
-            let runs = block_on(async { runs::all(&connect(&cluster.connection()).await?).await });
+            let runs = block_on(async { runs::all(&connected(cluster).await?).await });
             let runs = runs.map_err(|fault| failed(fault, "the runs"))?;
             out.data(&list::list(&runs, &view, now)?);
             if runs.is_empty() && matches!(view.format, Format::Table | Format::Wide) {
@@ -38,7 +38,7 @@ pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
         }
         (Some(name), false) => {
             let found = block_on(async {
-                let connected = connect(&cluster.connection()).await?;
+                let connected = connected(cluster).await?;
                 let found = runs::find(&connected, name).await?;
                 let others = if found.is_none() { runs::all(&connected).await? } else { Vec::new() };
                 Ok((found, others))
@@ -62,7 +62,7 @@ fn watch(
 ) -> Result<Exit, CliError> {
     let mut printed = String::new();
     let ended = block_on(async {
-        let connected = connect(&cluster.connection()).await?;
+        let connected = connected(cluster).await?;
         let see = |run: Option<&RepackRun>| {
             let Some(run) = run else {
                 return Some(Err(CliError::failure(format!("run {name} does not exist"))));
@@ -153,7 +153,7 @@ pub(super) fn failed(fault: LiveError, what: &str) -> CliError {
     }
 }
 
-/// Where runs are followed without their owner's terminal.
+/// A client for the cluster of the connection flags.
 pub(super) async fn connected(cluster: &ClusterArgs) -> Result<Connected, LiveError> {
     connect(&cluster.connection()).await
 }
