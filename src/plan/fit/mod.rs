@@ -24,7 +24,7 @@ use super::setup::start;
 use super::types::Plan;
 use crate::filter::{Detail, Incoming, PluginName, SchedulerRules, State};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{NodeIdx, PodIdx};
+use crate::snapshot::model::{NodeIdx, PodIdx, Sym};
 
 /// A pod without room.
 #[derive(Clone, Debug)]
@@ -78,6 +78,13 @@ impl<'s> Question<'s> {
                     "the rules of scheduler {scheduler} are unknown, so those of kube are taken for the pods that are asked \
                      about; --scheduler-rules {scheduler}=volcano declares others"
                 ));
+            }
+            if snapshot.node_rules[spec.node_rules.at()].node_name != Sym::EMPTY {
+                noticed.push(
+                    "pods that name their node are placed by no scheduler; they are asked about as if one let them \
+                     there"
+                        .to_owned(),
+                );
             }
             if !spec.gates.is_empty() {
                 noticed.push(

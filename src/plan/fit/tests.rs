@@ -92,6 +92,27 @@ fn a_task_that_asks_for_cpu_leaves_the_node_that_the_cards_need() {
 }
 
 #[test]
+fn pods_that_name_their_node_fit_no_other_whatever_their_scheduler() {
+    let cluster = [node("n1", "a", 8, 64), node("n2", "a", 8, 64), pod("p", "n2", 6)].concat();
+    let seated = |more: &str| {
+        let snapshot = asked(&cluster, &job(&[task("worker", 2, &format!("{CARDS}: 2"), more)]));
+        let question = question(&snapshot);
+        assert_eq!(
+            question.noticed().len(),
+            usize::from(more.contains("nodeName")),
+            "{:?}",
+            question.noticed()
+        );
+        names(&snapshot, &question.seats(None)).into_iter().map(|(_, node)| node).collect::<Vec<_>>()
+    };
+    assert_eq!(seated(""), ["n2", "n1"]);
+    for scheduler in ["volcano", "default-scheduler"] {
+        assert_eq!(seated(&format!("schedulerName: {scheduler}, nodeName: n2,")), ["n2"]);
+        assert!(seated(&format!("schedulerName: {scheduler}, nodeName: gone,")).is_empty());
+    }
+}
+
+#[test]
 fn pods_that_have_to_share_a_rack_find_the_one_that_holds_them_all() {
     let near = "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: \
                 {matchLabels: {app: train}}, topologyKey: rack}]}},";
