@@ -16,7 +16,7 @@ kind: Job
 metadata: {{namespace: a, name: j}}
 spec:
   policies: {policies}
-  tasks: [{{name: a}}, {{name: b, policies: {of_b}}}]
+  tasks: [{{name: a, replicas: 9}}, {{name: b, replicas: 9, policies: {of_b}}}]
 status: {status}
 "
     );
@@ -99,7 +99,7 @@ fn restart_partition_takes_the_pods_of_the_partition() {
         cluster = cluster.pod_with(&format!("a/j-{name} n1 1 j"), &labels);
     }
     let job = "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {namespace: a, name: j},
-        spec: {tasks: [{name: w, policies: [{event: PodEvicted, action: RestartPartition}]}]}}";
+        spec: {tasks: [{name: w, replicas: 9, policies: [{event: PodEvicted, action: RestartPartition}]}]}}";
     let s = cluster.yaml(job).build();
     assert_eq!(names(&s, "j-w-0"), ["j-w-0", "j-w-1"]);
     assert_eq!(names(&s, "j-w-2"), ["j-w-2"]);

@@ -260,6 +260,11 @@ impl<'s> Fates<'s> {
         let task = self.task(pod, owner);
         let (evicted, failed) = (rules.action(task, PodEvent::Evicted), rules.action(task, PodEvent::Failed));
         let mut fate = alone(Timing::AfterGone);
+        let index = names::index_of(self.snapshot.text(pod.name));
+        if rules.replicas_of(task).zip(index).is_some_and(|(replicas, index)| index >= replicas) {
+            fate.trouble = Some((Code::OwnerScalingDown, "its task has fewer replicas than its index needs"));
+            return fate;
+        }
         if evicted == PolicyAction::End {
             fate.trouble = Some((Code::OwnerEnds, "its policy on PodEvicted ends the job"));
             return fate;

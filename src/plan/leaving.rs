@@ -71,7 +71,7 @@ fn comes_back(snapshot: &Snapshot, fates: &Fates<'_>, at: PodIdx) -> bool {
     let trouble = fates.of(at).trouble.map(|(code, _)| code);
     !pod.mirror
         && pod.template.is_none_or(|template| !template.names_node && !template.gated)
-        && !matches!(trouble, Some(Code::OwnerEnds | Code::RetriesExhausted))
+        && !matches!(trouble, Some(Code::OwnerEnds | Code::RetriesExhausted | Code::OwnerScalingDown))
 }
 
 /// Pods that the owner wants, where its object says so in pods.

@@ -36,7 +36,7 @@ fn job(policies: &str) -> Snapshot {
         .pod("a/bare n3 7")
         .yaml(&format!(
             "{{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {{namespace: a, name: j}},
-               spec: {{tasks: [{{name: w}}], policies: {policies}}}}}"
+               spec: {{tasks: [{{name: w, replicas: 9}}], policies: {policies}}}}}"
         ))
         .build()
 }
@@ -161,7 +161,7 @@ fn f37_pods_of_one_unit_on_one_node_are_one_eviction() {
         .pod("a/bare n2 4")
         .yaml(
             "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {namespace: a, name: j},
-              spec: {tasks: [{name: w}], policies: [{event: PodEvicted, action: RestartTask}]},
+              spec: {tasks: [{name: w, replicas: 9}], policies: [{event: PodEvicted, action: RestartTask}]},
               status: {retryCount: 1}}",
         )
         .build();

@@ -84,3 +84,8 @@ pub fn task_of(symbols: &Symbols, labels: &Labels, pod: &Pod, job: Sym) -> Optio
         symbols.find(rest.rsplit_once('-')?.0)
     })
 }
+
+/// The index of a pod of a Volcano Job within its task, by its name (`JOB-TASK-INDEX`).
+pub fn index_of(name: &str) -> Option<i64> {
+    name.rsplit_once('-')?.1.parse().ok()
+}

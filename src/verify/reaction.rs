@@ -240,6 +240,16 @@ fn volcano_job(
         names::task_of(&facts.snapshot.symbols, &facts.snapshot.spec_of(pod).labels, live, name)
     };
     let task = task_of(pod);
+    let index = names::index_of(facts.snapshot.pod_name(pod));
+    let replicas = task.and_then(|task| job.replicas_of(task));
+    if let (Some(index), Some(replicas)) = (index, replicas)
+        && replicas <= index
+    {
+        return Err((
+            Check::EndsWorkload,
+            format!("its task has {replicas} pods, and this is number {index}"),
+        ));
+    }
     let action = |event| job.action(task.unwrap_or_default(), event);
     let (evicted, failed) = (action(PodEvent::Evicted), action(PodEvent::Failed));
     if evicted == PolicyAction::End {

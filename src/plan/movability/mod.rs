@@ -237,8 +237,9 @@ impl Judge<'_> {
 
     /// What the owner would do that no flag excuses, and templates that no scheduler sees.
     fn lasting_trouble(&self, at: PodIdx, owner: OwnerIdx) -> Option<Reason> {
-        let trouble =
-            self.trouble(at, owner).filter(|r| matches!(r.code, Code::OwnerEnds | Code::RetriesExhausted));
+        let lasts =
+            |r: &Reason| matches!(r.code, Code::OwnerEnds | Code::RetriesExhausted | Code::OwnerScalingDown);
+        let trouble = self.trouble(at, owner).filter(lasts);
         let template = self.snapshot.pod(at).template;
         let names_node = template.is_some_and(|template| template.names_node);
         trouble.or_else(|| names_node.then(|| Reason::new(Code::TemplateNamesNode, Detail::Owner(owner))))

@@ -162,6 +162,7 @@ impl Builder {
         let rules = VolcanoJobRules {
             policies: policies(&view.spec.policies),
             tasks,
+            replicas: view.spec.tasks.iter().map(|task| task.replicas.unwrap_or(0)).collect(),
             retries: view.status.retry_count.unwrap_or(0),
             max_retry: view.spec.max_retry.filter(|&n| n > 0).unwrap_or(DEFAULT_MAX_RETRY),
         };

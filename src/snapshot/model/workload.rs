@@ -123,6 +123,8 @@ pub struct VolcanoJobRules {
     pub policies: Box<[Policy]>,
     /// Policies of each task.
     pub tasks: Box<[(Sym, Box<[Policy]>)]>,
+    /// Pods of each task, in the same order.
+    pub replicas: Box<[i64]>,
     /// Restarts so far.
     pub retries: i64,
     /// Restarts before the job fails.
@@ -136,6 +138,12 @@ impl VolcanoJobRules {
             self.tasks.iter().find(|(name, _)| *name == task).map(|(_, p)| &**p).unwrap_or_default();
         let matching = of_task.iter().chain(&*self.policies).find(|policy| policy.matches(event));
         matching.map_or(PolicyAction::Sync, |policy| policy.action)
+    }
+
+    /// How many pods the task has, whose indices are all below; `None` for a task that the job does not have.
+    pub fn replicas_of(&self, task: Sym) -> Option<i64> {
+        let at = self.tasks.iter().position(|(name, _)| *name == task)?;
+        self.replicas.get(at).copied()
     }
 }
 

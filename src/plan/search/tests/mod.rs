@@ -143,7 +143,7 @@ fn mixed() -> Cluster {
             "apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
 metadata: {{namespace: a, name: {name}}}
-spec: {{policies: {policies}, tasks: [{{name: a}}]}}
+spec: {{policies: {policies}, tasks: [{{name: a, replicas: 9}}]}}
 "
         ));
     }
