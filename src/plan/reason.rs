@@ -113,6 +113,8 @@ codes! {
     NotPreemptable: "is not marked preemptable", Some("drop --only-preemptable");
     /// Younger than asked.
     TooYoung: "is too young", Some("--min-pod-age");
+    /// It has no time of creation, and young pods stay.
+    AgeUnknown: "may be too young, since its age is not known", Some("drop --min-pod-age");
     /// Moved not long ago.
     MovedRecently: "was moved recently", Some("--pod-cooldown");
     /// Its budget allows nothing now.

@@ -173,12 +173,15 @@ fn preemptable(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
     if marked { None } else { Some(about(Check::NotPreemptable, pod, "is not marked preemptable")) }
 }
 
-/// Ages are known only with a present and a time of creation.
+/// Ages are known only with a present. A pod without a time of creation may have any.
 fn old_enough(facts: &Facts<'_>, pod: PodIdx) -> Option<Finding> {
     let least = i64::try_from(facts.request.movability.min_pod_age_seconds).unwrap_or(i64::MAX);
     let created = i64::from(facts.snapshot.pod(pod).created);
     let age = facts.request.now?.saturating_sub(created);
-    if created > 0 && age < least {
+    if created == 0 && least > 0 {
+        return Some(about(Check::TooYoung, pod, "has no time of creation"));
+    }
+    if age < least {
         return Some(about(Check::TooYoung, pod, format!("is {age} s old, not {least}")));
     }
     None

@@ -140,12 +140,15 @@ impl<'a> Marks<'a> {
         (!any).then(|| Code::NotPreemptable.into())
     }
 
-    /// Too young, or moved not long ago. Ages need a clock.
+    /// Too young, or moved not long ago. Ages need a clock; a pod whose creation is not known may be young.
     pub(super) fn age(&self, pod: &Pod) -> Option<Reason> {
         let options = &self.request.movability;
         let now = self.request.now?;
         let least = i64::try_from(options.min_pod_age_seconds).unwrap_or(i64::MAX);
         let age = now.saturating_sub(i64::from(pod.created));
+        if pod.created == 0 && least > 0 {
+            return Some(Code::AgeUnknown.into());
+        }
         if pod.created > 0 && age < least {
             return Some(Reason::new(Code::TooYoung, Detail::Seconds { have: age, need: least }));
         }
@@ -171,10 +174,16 @@ impl<'a> Marks<'a> {
         by_uid.max(by_name)
     }
 
-    /// Opt-outs of autoscalers that stand on a controller, where nothing reads them.
+    /// Age rules without a clock, and opt-outs of autoscalers that stand on a controller, where nothing reads them.
     pub(super) fn warnings(&self) -> Vec<String> {
         let text = |sym| self.snapshot.text(sym);
         let mut warnings = Vec::new();
+        if self.request.movability.min_pod_age_seconds > 0 && self.request.now.is_none() {
+            warnings.push(
+                "no pod counts as too young, since the time of this plan is not known; --now TIME says it"
+                    .to_owned(),
+            );
+        }
         for workload in &self.snapshot.workloads {
             for &(key, value) in &self.opt_outs {
                 if workload.annotations.get(key) == Some(value) {

@@ -222,6 +222,16 @@ fn f81_young_pods_and_pods_moved_not_long_ago_stay() {
     assert_eq!(at(Some(born + 600), vec![]), Some(Code::TooYoung));
     assert_eq!(at(Some(born + 1800), vec![]), None);
     assert_eq!(at(None, vec![]), None, "without a clock ages are unknown");
+    let request = options(|o| o.min_pod_age_seconds = 1800);
+    assert!(
+        facts(&s, &request).movability.warnings[0].starts_with("no pod counts as too young"),
+        "and it says so"
+    );
+    let born_when = one(&json!({}));
+    let mut request = Request { now: Some(born + 600), ..request };
+    assert_eq!(why_with(&born_when, "p", &request), Some(Code::AgeUnknown));
+    request.movability.min_pod_age_seconds = 0;
+    assert_eq!(why_with(&born_when, "p", &request), None);
     let same = RecentMove {
         namespace: "a".to_owned(),
         owner_kind: "Job".to_owned(),
@@ -287,7 +297,7 @@ fn a_pod_whose_unit_holds_a_protected_pod_stays() {
         .pod_with("a/g-w-1 n2 0 g", &json!({"metadata": {"annotations": {names::SAFE_TO_EVICT: "false"}}}))
         .yaml(
             "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {namespace: a, name: g},
-              spec: {tasks: [{name: w}], policies: [{event: PodEvicted, action: RestartJob}]}}",
+              spec: {tasks: [{name: w, replicas: 9}], policies: [{event: PodEvicted, action: RestartJob}]}}",
         )
         .build();
     let f = facts(&s, &request());

@@ -152,6 +152,8 @@ const TABLE: &[(&[Check], Around, Inside)] = {
         (&[C::TooYoung],
             |w| w.patch("Pod", "a-0", &json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}))
                 .ask(|r| { r.movability.min_pod_age_seconds = 60; r.now = Some(1_767_225_630); }), kept),
+        (&[C::TooYoung],
+            |w| w.ask(|r| { r.movability.min_pod_age_seconds = 60; r.now = Some(1_767_225_630); }), kept),
         (&[C::MovedRecently],
             |w| w.ask(|r| {
                 r.now = Some(1_000);
