@@ -1,12 +1,13 @@
 //! Opens what the command line names: files, and `-` for standard input.
 //!
-//! May import: cli, api
+//! May import: cli, api, snapshot
 
 use std::io::Read;
 use std::path::Path;
 
 use super::error::CliError;
 use crate::api::RepackRun;
+use crate::snapshot::read::beyond_limits;
 
 /// A run's file is written by a person; anything larger than this is some other file.
 const LARGEST_RUN_FILE: u64 = 8 * 1024 * 1024;
@@ -52,6 +53,9 @@ fn parse_run(text: &str, name: &str) -> Result<RepackRun, CliError> {
 
 /// The reader's message without its drawing of the place and its advice to programmers.
 fn one_line(fault: &serde_saphyr::Error) -> String {
+    if let Some(sentence) = beyond_limits(fault) {
+        return sentence.to_owned();
+    }
     let text = fault.to_string();
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -90,6 +94,13 @@ mod tests {
         insta::assert_snapshot!(
             fault("mode: DryRun\n---\nmode: DryRun\n"),
             @"cannot read run.yaml as YAML: line 3 column 1: multiple YAML documents detected"
+        );
+        let bomb: String = (1..12)
+            .map(|level| format!("a{level}: &a{level} [{}]\n", format!("*a{}, ", level - 1).repeat(9)))
+            .collect();
+        insta::assert_snapshot!(
+            fault(&format!("a0: &a0 [x, x, x, x, x, x, x, x, x]\n{bomb}")),
+            @"cannot read run.yaml as YAML: it holds too much, or its aliases expand to too much"
         );
         insta::assert_snapshot!(fault("a: [1"), @"cannot read run.yaml as YAML: line 1 column 4: unclosed bracket '['");
     }

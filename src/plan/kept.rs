@@ -193,7 +193,8 @@ impl Kept {
                 format!("the replacement of terminating pod {pod} gets its room there first")
             }
             Self::GroupBudget { would_be, limit } => {
-                format!("would touch {would_be} PodGroups in all, {limit} allowed")
+                let plural = if *would_be == 1 { "" } else { "s" };
+                format!("would touch {would_be} PodGroup{plural} in all, {limit} allowed")
             }
             Self::ResourceBudget { resource, would_be, limit } => {
                 let name = snapshot.resource_name(*resource);
@@ -201,8 +202,9 @@ impl Kept {
             }
             Self::RetryBudget { pod, would_be, limit } => {
                 let pod = snapshot.pod_key(*pod);
+                let plural = if *would_be == 1 { "" } else { "s" };
                 format!(
-                    "would make {would_be} evictions of the workload of pod {pod}, which tolerates {limit}"
+                    "would make {would_be} eviction{plural} of the workload of pod {pod}, which tolerates {limit}"
                 )
             }
             Self::NoReceiver { pod } if snapshot.pod(*pod).terminating => {

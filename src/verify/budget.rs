@@ -26,7 +26,8 @@ fn count(length: usize) -> u64 {
 
 fn groups(facts: &Facts<'_>) -> Option<Finding> {
     let (have, most) = (count(facts.affected().len()), facts.request.budget.pod_groups?);
-    (have > most).then(|| about(Check::GroupBudget, format!("{have} PodGroups move, {most} may")))
+    let what = if have == 1 { "PodGroup moves" } else { "PodGroups move" };
+    (have > most).then(|| about(Check::GroupBudget, format!("{have} {what}, {most} may")))
 }
 
 /// Each capped resource over all moved pods, the one that is planned for or another.

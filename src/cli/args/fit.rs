@@ -54,7 +54,7 @@ pub struct FitArgs {
     #[arg(long, value_name = "SELECTOR", value_parser = value::selector)]
     pub selector: Option<LabelSelector>,
     /// Scheduler of the pods [default: volcano]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = value::scheduler)]
     pub scheduler: Option<String>,
     #[command(flatten)]
     pub source: SourceArgs,

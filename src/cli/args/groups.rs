@@ -136,7 +136,7 @@ pub enum AlgorithmName {
 #[command(next_help_heading = "Which pods may move")]
 pub struct MovabilityArgs {
     /// Move pods of these schedulers [default: volcano]
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = value::scheduler, action = ArgAction::Append)]
     pub schedulers: Vec<String>,
     /// Say whose rules a scheduler follows: kube, volcano or hami; can be repeated
     #[arg(long, value_name = "NAME=RULES", value_parser = value::scheduler_rules, action = ArgAction::Append)]

@@ -94,6 +94,14 @@ pub fn time(text: &str) -> Result<jiff::Timestamp, String> {
     text.parse().map_err(|_| "it must be a time such as 2026-01-31T12:00:00Z".to_owned())
 }
 
+/// The name of a scheduler.
+pub fn scheduler(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it must name a scheduler".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 /// `NAME=RULES`: whose Filter rules a scheduler name follows.
 pub fn scheduler_rules(text: &str) -> Result<(String, super::groups::Rules), String> {
     use clap::ValueEnum;

@@ -10,8 +10,7 @@ use crate::plan::request::Movability;
 /// The action on blocked disruption budgets is not among them: the run's spec carries it.
 pub fn movability(args: &MovabilityArgs) -> Movability {
     let mut movability = Movability::default();
-    let mut schedulers: Vec<String> =
-        args.schedulers.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    let mut schedulers = args.schedulers.clone();
     if !schedulers.is_empty() {
         schedulers.sort();
         schedulers.dedup();

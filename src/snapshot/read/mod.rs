@@ -26,6 +26,7 @@ pub use feed::ReadStats;
 pub use files::{folder_entries, is_input_file};
 pub use header::{API_VERSION, Header, KIND, LeftOut, VERSION};
 use serde_json::{Map, Value};
+pub use yaml::beyond_limits;
 
 use self::feed::{Feed, Target};
 use self::window::Window;

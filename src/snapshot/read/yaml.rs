@@ -9,7 +9,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use serde_saphyr::{Budget, Options};
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::{Budget, Error, Options};
 
 use super::error::InputError;
 use super::explain;
@@ -77,12 +78,39 @@ fn documents(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn syntax(error: &serde_saphyr::Error, file: &str, first_line: usize) -> InputError {
-    let problem = error.without_snippet().to_string();
-    let problem = explain::plain(problem.lines().next().unwrap_or_default());
+    let problem = if let Some(sentence) = beyond_limits(error) {
+        sentence.to_owned()
+    } else {
+        let problem = innermost(error).to_string();
+        explain::plain(problem.lines().next().unwrap_or_default())
+    };
     let line = error.location().map(|at| first_line + usize::try_from(at.line()).unwrap_or_default());
     match line {
         Some(line) => InputError::file(file, format!("line {line}: {problem}")),
         None => InputError::file(file, problem),
+    }
+}
+
+/// The fault itself, without the aliases that led to it.
+fn innermost(mut error: &Error) -> &Error {
+    while let Error::AliasError { error: inner, .. } | Error::WithSnippet { error: inner, .. } = error {
+        error = inner;
+    }
+    error
+}
+
+/// Half a sentence where a limit on nesting, size or aliases was passed, and the parser only has its name.
+pub fn beyond_limits(error: &Error) -> Option<&'static str> {
+    match innermost(error) {
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => Some("it nests too deeply"),
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            Some("it holds too much, or its aliases expand to too much")
+        }
+        _ => None,
     }
 }
 
