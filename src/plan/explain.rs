@@ -143,7 +143,7 @@ impl<'s> Explainer<'s> {
             .filter(|&p| snapshot.pod(p).terminating && snapshot.charged(p, resource) > 0);
         let mut pods: Vec<PodExplanation> =
             victims.iter().copied().chain(leaving).map(|pod| self.about(pod)).collect();
-        if let Some(&Kept::NoReceiver { pod }) = self.planned.report.kept(node) {
+        if let Some(&(Kept::NoReceiver { pod } | Kept::NoneLeft { pod })) = self.planned.report.kept(node) {
             let along = self.recreated_along(&victims);
             for &pod in &along {
                 self.state.remove(pod);

@@ -72,6 +72,11 @@ pub enum Kept {
         /// The pod.
         pod: PodIdx,
     },
+    /// A pod on it, or recreated along with one, fits receivers, and none any more beside the pods that are placed before.
+    NoneLeft {
+        /// The pod.
+        pod: PodIdx,
+    },
     /// With its pods moved a replacement elsewhere in the plan would break a rule of its scheduler.
     BreaksRule {
         /// The pod whose replacement it is.
@@ -118,7 +123,7 @@ impl Kept {
             Self::GroupBudget { .. } => "PodGroupBudget",
             Self::ResourceBudget { .. } => "ResourceBudget",
             Self::RetryBudget { .. } => "RetryBudget",
-            Self::NoReceiver { .. } => "NoReceiver",
+            Self::NoReceiver { .. } | Self::NoneLeft { .. } => "NoReceiver",
             Self::BreaksRule { .. } => "BreaksRule",
             Self::BlockedInTurn { .. } => "BlockedInTurn",
             Self::Receives => "Receives",
@@ -148,6 +153,7 @@ impl Kept {
             | Self::ResourceBudget { .. }
             | Self::RetryBudget { .. }
             | Self::NoReceiver { .. }
+            | Self::NoneLeft { .. }
             | Self::BreaksRule { .. }
             | Self::BlockedInTurn { .. }
             | Self::Receives
@@ -166,6 +172,7 @@ impl Kept {
             | Self::ReturningPod { pod }
             | Self::RetryBudget { pod, .. }
             | Self::NoReceiver { pod }
+            | Self::NoneLeft { pod }
             | Self::BreaksRule { pod }
             | Self::BlockedInTurn { pod } => Some(*pod),
             _ => None,
@@ -211,6 +218,14 @@ impl Kept {
                 format!("the replacement of terminating pod {} fits no receiver", snapshot.pod_key(*pod))
             }
             Self::NoReceiver { pod } => format!("pod {} fits no receiver", snapshot.pod_key(*pod)),
+            Self::NoneLeft { pod } => {
+                let whose =
+                    if snapshot.pod(*pod).terminating { "the replacement of terminating pod" } else { "pod" };
+                format!(
+                    "{whose} {} fits no receiver once the pods before it have theirs",
+                    snapshot.pod_key(*pod)
+                )
+            }
             Self::BreaksRule { pod } => {
                 format!("the replacement of pod {} would break a scheduling rule", snapshot.pod_key(*pod))
             }

@@ -2,7 +2,7 @@
 //!
 //! May import: snapshot, filter, plan
 
-use crate::filter::{Checkpoint, Prepared, State};
+use crate::filter::{Checkpoint, Incoming, Prepared, State};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Timing};
 use crate::plan::types::{Move, Reserved};
@@ -148,7 +148,12 @@ impl Drain<'_, '_> {
             };
             let Some(to) = to else {
                 let may_pass_later = !self.is_plain(pod);
-                return Err(Rejection { reason: Kept::NoReceiver { pod }, may_pass_later });
+                let reason = if self.fits_alone(incoming, need, node, &moves, &reserved) {
+                    Kept::NoneLeft { pod }
+                } else {
+                    Kept::NoReceiver { pod }
+                };
+                return Err(Rejection { reason, may_pass_later });
             };
             self.state.place(incoming, to);
             if to != from {
@@ -164,6 +169,25 @@ impl Drain<'_, '_> {
             }
         }
         Ok(Placement { moves, reserved })
+    }
+
+    /// True when the pod would fit a receiver if those that were placed for the same node were not there. The state is
+    /// left without them.
+    fn fits_alone(
+        &mut self,
+        incoming: Incoming,
+        need: i64,
+        node: NodeIdx,
+        moves: &[Move],
+        reserved: &[Reserved],
+    ) -> bool {
+        let replacements = reserved.iter().map(|room| (room.pod, room.node));
+        let placed: Vec<_> = moves.iter().map(|m| (m.pod, m.to)).chain(replacements).collect();
+        for &(pod, to) in placed.iter().rev() {
+            self.state.unplace(self.problem.replacement[pod.at()], to);
+        }
+        let prepared = Prepared::new(&self.state, incoming);
+        need > 0 && !placed.is_empty() && self.first_receiver(&prepared, need, node, &[]).is_some()
     }
 
     /// True when every move of the plan passes with all of them applied.
