@@ -17,8 +17,9 @@ pub use fit::{Answer, Fit, fit};
 pub use frontier::{Frontier, Point, frontier};
 
 use crate::api::Algorithm;
-use crate::plan::{Planned, Request, make};
+use crate::plan::{Planned, Request, make, make_beside};
 use crate::snapshot::Snapshot;
+use crate::snapshot::model::{NodeIdx, PodIdx};
 use crate::verify::{Finding, Severity, check_plan};
 
 /// Why there is no plan to show.
@@ -44,12 +45,23 @@ pub fn plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
 
 /// One plan under scope, budgets and number of nodes, checked.
 fn checked_plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
-    checked(snapshot, request, make)
+    checked(snapshot, request, &make)
 }
 
-type Planner = fn(&Snapshot, &Request) -> Result<Planned, String>;
+/// The same with rooms on kept nodes for pods that are only asked about. No least benefit is looked at.
+fn plan_beside(
+    snapshot: &Snapshot,
+    request: &Request,
+    rooms: &[(PodIdx, NodeIdx)],
+) -> Result<Planned, Fault> {
+    checked(snapshot, request, &|snapshot: &Snapshot, request: &Request| {
+        make_beside(snapshot, request, rooms)
+    })
+}
 
-fn checked(snapshot: &Snapshot, request: &Request, planner: Planner) -> Result<Planned, Fault> {
+type Planner<'p> = dyn Fn(&Snapshot, &Request) -> Result<Planned, String> + 'p;
+
+fn checked(snapshot: &Snapshot, request: &Request, planner: &Planner<'_>) -> Result<Planned, Fault> {
     let planned = planner(snapshot, request).map_err(Fault::Request)?;
     let Some(finding) = refusal(snapshot, request, &planned) else { return Ok(planned) };
     if request.algorithm == Algorithm::Drain {
@@ -96,7 +108,7 @@ mod tests {
     #[test]
     fn a_plan_of_the_search_that_breaks_a_rule_gives_way_to_drains_and_the_report_says_so() {
         let (snapshot, request) = cluster();
-        let planned = checked(&snapshot, &request, careless).unwrap();
+        let planned = checked(&snapshot, &request, &careless).unwrap();
         assert_eq!(planned.plan.freed.len(), 1);
         assert!(planned.report.warnings.iter().any(|w| w.contains("replaced by the plan of Drain")));
         assert!(check_plan(&snapshot, &request, &planned.plan).is_empty());
@@ -105,6 +117,6 @@ mod tests {
     #[test]
     fn a_plan_of_drain_that_breaks_a_rule_is_not_shown() {
         let (snapshot, request) = cluster();
-        assert!(matches!(checked(&snapshot, &request, broken), Err(Fault::Refused(_))));
+        assert!(matches!(checked(&snapshot, &request, &broken), Err(Fault::Refused(_))));
     }
 }

@@ -3,6 +3,7 @@
 //! May import: api, snapshot, filter, fragmentation, plan
 
 use crate::api::Algorithm;
+use crate::filter::Incoming;
 use crate::fragmentation::Rate;
 use crate::snapshot::Snapshot;
 use crate::snapshot::model::{NodeIdx, PodIdx};
@@ -23,10 +24,32 @@ use super::types::Plan;
 /// # Errors
 /// A sentence when the request can not be resolved against this cluster.
 pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Planned, String> {
+    make_beside(snapshot, request, &[])
+}
+
+/// The same beside pods that are only asked about ([`Snapshot::candidates`]): they have their room on these nodes, which
+/// are not emptied. The plan says nothing of them.
+///
+/// # Errors
+/// See [`make`].
+pub fn make_beside(
+    snapshot: &Snapshot,
+    request: &Request,
+    rooms: &[(PodIdx, NodeIdx)],
+) -> Result<Planned, String> {
     let Some(resource) = snapshot.resource_named(&request.resource) else {
         return Err(format!("no node provides and no pod requests {}", request.resource));
     };
-    let Start { mut problem, state, reserved } = start(snapshot, request, resource)?;
+    let Start { mut problem, mut state, reserved } = start(snapshot, request, resource)?;
+    for &(pod, node) in rooms {
+        let incoming = Incoming::pending(snapshot, pod);
+        state.place(incoming, node);
+        let cards = snapshot.requests(snapshot.spec(incoming.spec).requests).get(resource);
+        problem.nodes[node.at()].free -= cards;
+        if cards > 0 {
+            problem.nodes[node.at()].keep(Kept::PendingPod { pod });
+        }
+    }
     let before = occupancy(&problem);
     let candidates = count(&problem, |role| matches!(role, Role::Candidate | Role::OnlyCandidate));
     let excess = (before.occupied - before.optimum).max(0);

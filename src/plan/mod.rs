@@ -35,7 +35,7 @@ pub mod types;
 #[cfg(test)]
 mod workload_cases;
 
-pub use make::make;
+pub use make::{make, make_beside};
 pub use outcome::{Planned, Report};
 pub use request::Request;
 pub use types::{Dimensions, Move, Plan, Reserved};

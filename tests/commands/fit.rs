@@ -240,6 +240,41 @@ fn a_job_fits_after_the_repack_that_fit_names_and_not_where_it_says_never() {
     }
 }
 
+/// The dry run that fit names makes its plan, under the same flags.
+#[test]
+fn the_plan_that_a_dry_run_repeats_is_the_same_plan() {
+    let cluster = super::example();
+    let mut repeated = 0;
+    for (replicas, cards, flags) in [
+        (1, 8, &[][..]),
+        (2, 8, &["--max-podgroups", "4"]),
+        (2, 7, &["--exclude-nodes", "none=x", "--max-cards", "9"]),
+    ] {
+        let asked_for = ["--replicas", &replicas.to_string(), "--cards", &cards.to_string()];
+        let (found, _) = asked(&cluster, &[&asked_for, flags].concat());
+        if found["dryRunRepeats"] != true {
+            continue;
+        }
+        repeated += 1;
+        let plan = &found["repack"]["plan"];
+        let mut again = vec!["dryrun", "-r", found["resource"].as_str().unwrap(), "-o", "json", "-q"];
+        again.extend(
+            plan["freedNodes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|n| ["--include-node", n.as_str().unwrap()]),
+        );
+        again.extend(["--snapshot", cluster.to_str().unwrap()]);
+        again.extend(flags);
+        let done = run(&again);
+        let dry: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let dry = if dry["plan"].is_null() { &dry["status"]["plan"] } else { &dry["plan"] };
+        assert_eq!((&dry["id"], &dry["moves"]), (&plan["id"], &plan["moves"]), "{again:?}");
+    }
+    assert!(repeated >= 2, "{repeated}");
+}
+
 #[test]
 fn a_manifest_gets_the_answer_of_the_flags_that_say_the_same() {
     let cluster = super::example();

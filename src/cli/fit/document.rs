@@ -43,6 +43,10 @@ pub struct Document {
     /// The first pod without room, and what nodes say to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
+    /// A dry run under the same flags that may empty only the freed nodes makes the same plan; if not, that one
+    /// does not leave the room that is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dry_run_repeats: Option<bool>,
     /// The status of the repack that makes room, as `dryrun` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repack: Option<RepackRunStatus>,
@@ -122,6 +126,7 @@ pub fn document(
         most_pods: None,
         reason: None,
         refused: None,
+        dry_run_repeats: None,
         repack: None,
     };
     match answer {
@@ -129,10 +134,11 @@ pub fn document(
             document.answer = "FitsNow";
             document.seats = names.by_node(snapshot, seats);
         }
-        Answer::After { planned, seats, fewest } => {
+        Answer::After { planned, seats, fewest, repeats } => {
             document.answer = "FitsAfterRepack";
             document.seats = names.by_node(snapshot, seats);
             document.fewest_nodes = Some(*fewest);
+            document.dry_run_repeats = Some(*repeats);
             document.repack = Some(dry_run_status(snapshot, planned));
         }
         Answer::Never { most, shortage, standing } => {
@@ -192,8 +198,17 @@ fn why(shortage: Shortage) -> Why {
         Shortage::Queue { need, have } => {
             (need, have, format!("the queue lets in {have} of {}", counted(need, "pod")))
         }
-        Shortage::Places { need, have: 0, .. } => {
+        Shortage::Nowhere { need } => {
             (need, 0, format!("no node takes any of {}, even emptied", counted(need, "pod")))
+        }
+        Shortage::Budget { need, have, emptied } => {
+            let message = format!(
+                "the budget lets {} be emptied at the most, which makes {} for {}",
+                counted(emptied, "node"),
+                counted(have, "place"),
+                counted(need, "pod")
+            );
+            (need, have, message)
         }
         Shortage::Places { need, have, emptied } => {
             let message = format!(

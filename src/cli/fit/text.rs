@@ -33,21 +33,29 @@ pub fn text(
     let job = printable(&job(document));
     let table = printable_lines(&seats(document, view));
     Ok(match (answer, &document.repack) {
-        (Answer::After { planned, .. }, Some(status)) => {
+        (Answer::After { planned, repeats, .. }, Some(status)) => {
             let nodes: Vec<&String> = status.plan.iter().flat_map(|plan| &plan.freed_nodes).collect();
             let verb = if nodes.len() == 1 { "node is" } else { "nodes are" };
             let fewest = document.fewest_nodes.unwrap_or(0);
             let least = match fewest {
-                0 => " Whether fewer are enough is not known.".to_owned(),
                 least if least >= nodes.len() => " Fewer are not enough.".to_owned(),
                 1 => " At least 1 is needed.".to_owned(),
                 least => format!(" At least {least} are needed."),
             };
             let first = format!("Fits after a repack: {job}, once {} {verb} freed.{least}", nodes.len());
             let flags: String = nodes.iter().map(|node| format!(" --include-node {node}")).collect();
-            let again = match nodes.len() {
-                ..=MOST_NAMED => format!("The same plan: kubectl repack dryrun{flags}\n"),
-                _ => String::new(),
+            let again = match (*repeats, nodes.len()) {
+                (true, ..=MOST_NAMED) => {
+                    let resource = &document.resource;
+                    format!(
+                        "The same plan, under the other flags given here and with no other node included: kubectl repack dryrun -r {resource}{flags}\n"
+                    )
+                }
+                (true, _) => String::new(),
+                (false, _) => {
+                    "A dry run of these nodes alone need not come to this plan, which leaves the room that the job needs.\n"
+                        .to_owned()
+                }
             };
             let plan = dryrun::text::plan(snapshot, planned, status, view)?;
             format!("{first}\n{}\n{table}\n{plan}", printable_lines(&again))

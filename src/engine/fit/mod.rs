@@ -6,12 +6,16 @@
 //!
 //! May import: engine, api, snapshot, plan
 
+mod search;
+#[cfg(test)]
+mod tests;
+
+use self::search::{Search, Try};
 use super::{Fault, plan};
-use crate::api::{ObjectSelection, ScopeRule};
 use crate::plan::fit::{Limit, Question, Room, Seats, Shortage, Standing};
+use crate::plan::request::Budget;
 use crate::plan::{Planned, Request};
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::NodeIdx;
 
 /// The answer for the pods that are asked about.
 #[derive(Clone, Debug)]
@@ -35,6 +39,9 @@ pub enum Answer {
         seats: Seats,
         /// No plan that empties fewer nodes makes room.
         fewest: usize,
+        /// A dry run under the same request that may empty only the freed nodes comes to the same plan. If not, that
+        /// one need not leave the room that is needed.
+        repeats: bool,
     },
     /// No repack helps.
     Never {
@@ -76,18 +83,22 @@ fn answer(snapshot: &Snapshot, request: &Request, question: &Question<'_>) -> Re
         return Ok(Answer::Never { most, shortage, standing });
     }
     let room = question.room();
-    let mut search = Search::new(snapshot, request, &room);
+    let mut search = Search::new(snapshot, request, question, &room);
     if search.limit().shortage.is_none() {
         search.run()?;
     }
     let Limit { most, shortage } = search.limit();
-    if let Some(Try { planned, seats }) = search.found {
-        return Ok(Answer::After { planned: Box::new(planned), seats, fewest: room.fewest().unwrap_or(0) });
+    if let Some(Try { mut planned, seats, repeats }) = search.found {
+        question.tell(&mut planned);
+        // They do not fit now, so no node less than one is enough.
+        let fewest = room.fewest().unwrap_or(0).max(1);
+        return Ok(Answer::After { planned: Box::new(planned), seats, fewest, repeats });
     }
     if let Some(shortage) = shortage {
+        let shortage = without_budget(snapshot, request, &room, shortage)?;
         return Ok(Answer::Never { most, shortage, standing });
     }
-    let Some(Try { planned, seats }) = search.closest else {
+    let Some(Try { planned, seats, .. }) = search.closest else {
         return Ok(Answer::NotFound { seated: now.seated.len(), emptied: 0, most, standing });
     };
     let standing = question.standing(Some(&planned.plan), &seats).unwrap_or(standing);
@@ -95,90 +106,21 @@ fn answer(snapshot: &Snapshot, request: &Request, question: &Question<'_>) -> Re
     Ok(Answer::NotFound { seated, emptied, most, standing })
 }
 
-/// A plan and the seats after it.
-struct Try {
-    planned: Planned,
-    seats: Seats,
-}
-
-/// Looks for the fewest nodes.
-struct Search<'s> {
-    snapshot: &'s Snapshot,
-    request: &'s Request,
-    room: &'s Room,
-    /// No plan empties more nodes.
-    most: usize,
-    /// The plan of the fewest nodes that seats all.
-    found: Option<Try>,
-    /// Of the others, the one that seats most.
-    closest: Option<Try>,
-}
-
-impl<'s> Search<'s> {
-    fn new(snapshot: &'s Snapshot, request: &'s Request, room: &'s Room) -> Self {
-        let cap = request.max_freed_nodes.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-        let most = room.candidates().min(cap);
-        Self { snapshot, request, room, most, found: None, closest: None }
+/// What is short: the budget, where there is enough without it.
+fn without_budget(
+    snapshot: &Snapshot,
+    request: &Request,
+    room: &Room,
+    shortage: Shortage,
+) -> Result<Shortage, Fault> {
+    let Shortage::Places { need, have, emptied } = shortage else { return Ok(shortage) };
+    let Request { budget, max_freed_nodes, .. } = request;
+    if *budget == Budget::default() && max_freed_nodes.is_none() {
+        return Ok(shortage);
     }
-
-    /// What no plan can exceed, as far as is known.
-    fn limit(&self) -> Limit {
-        self.room.limit(self.most)
-    }
-
-    /// Asks for more and more nodes until all are seated, then for the fewest in between: more nodes seat as many.
-    fn run(&mut self) -> Result<(), Fault> {
-        let (mut low, mut step) = (self.room.fewest().unwrap_or(0).max(1), 1);
-        let mut count = low;
-        while count <= self.most && !self.attempt(count)? {
-            low = count + 1;
-            if count == self.most || self.limit().shortage.is_some() {
-                return Ok(());
-            }
-            count = count.saturating_add(step).min(self.most);
-            step *= 2;
-        }
-        while let Some(found) = &self.found
-            && low < found.planned.plan.freed.len()
-        {
-            let middle = usize::midpoint(low, found.planned.plan.freed.len());
-            if !self.attempt(middle)? {
-                low = middle + 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks for a plan of at most so many nodes; true when all are seated after it.
-    fn attempt(&mut self, count: usize) -> Result<bool, Fault> {
-        for (at, nodes) in self.room.worth_emptying(count).iter().enumerate() {
-            let request = self.restricted(nodes, count);
-            let planned = plan(self.snapshot, &request)?;
-            let bound = usize::try_from(planned.report.upper_bound).unwrap_or(0);
-            // The first set leaves out only what has nothing to give. Where a benefit ends the plan, nothing is proven.
-            if at == 0 && bound < count && self.request.min_benefit.is_none() {
-                self.most = self.most.min(bound);
-            }
-            let question = Question::new(self.snapshot, &request).map_err(Fault::Request)?;
-            let seats = question.seats(Some(&planned.plan));
-            if seats.standing.is_empty() {
-                self.found = Some(Try { planned, seats });
-                return Ok(true);
-            }
-            let seated = |other: &Try| other.seats.seated.len();
-            if self.closest.as_ref().is_none_or(|closest| seats.seated.len() > seated(closest)) {
-                self.closest = Some(Try { planned, seats });
-            }
-        }
-        Ok(false)
-    }
-
-    fn restricted(&self, nodes: &[NodeIdx], count: usize) -> Request {
-        let names = nodes.iter().map(|&node| self.snapshot.node_name(node).to_owned()).collect();
-        let mut request = self.request.clone();
-        let include = Some(ObjectSelection { selector: None, names });
-        request.scope.nodes = Some(ScopeRule { include, exclude: None });
-        request.max_freed_nodes = u64::try_from(count).ok();
-        request
-    }
+    let free =
+        Request { budget: Budget::default(), max_freed_nodes: None, min_benefit: None, ..request.clone() };
+    let bound = usize::try_from(plan(snapshot, &free)?.report.upper_bound).unwrap_or(0);
+    let without = room.limit(room.candidates().len().min(bound)).shortage;
+    Ok(without.unwrap_or(Shortage::Budget { need, have, emptied }))
 }

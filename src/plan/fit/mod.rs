@@ -6,17 +6,21 @@
 //!
 //! May import: snapshot, filter, plan
 
+mod complete;
 mod part;
 mod room;
 mod seats;
 #[cfg(test)]
 mod tests;
 
+pub use complete::Rooms;
 pub use room::{Limit, Room, Shortage};
 pub use seats::Seats;
 
 use self::part::Part;
 use super::explain::{Refusal, refusals};
+use super::kept::Kept;
+use super::outcome::Planned;
 use super::pending::{Turn, left_over};
 use super::problem::Problem;
 use super::request::Request;
@@ -105,6 +109,47 @@ impl<'s> Question<'s> {
     /// Seats now, or after `plan`.
     pub fn seats(&self, plan: Option<&Plan>) -> Seats {
         seats::seat(&self.problem, self.after(plan), &self.parts)
+    }
+
+    /// True when the pods are few enough for every choice of rooms to be told by [`Question::rooms_beside`].
+    pub fn is_of_few_pods(&self) -> bool {
+        complete::are_few(&self.parts)
+    }
+
+    /// Rooms that the pods need on other nodes when these are emptied, one choice after the other, smallest first. None
+    /// where they do not fit even then.
+    pub fn rooms_beside(&self, emptied: &[NodeIdx]) -> Vec<Rooms> {
+        complete::beside(&self.problem, &mut self.state.clone(), &self.parts, emptied)
+    }
+
+    /// So many rooms that the pods find now: on nodes other than these, or on any, fullest nodes first.
+    pub fn rooms_now(&self, emptied: &[NodeIdx], needed: usize) -> Vec<Rooms> {
+        let any = self.seats(None).seated;
+        let others: Rooms = any.iter().copied().filter(|(_, node)| !emptied.contains(node)).collect();
+        let mut choices = vec![others, any];
+        for rooms in &mut choices {
+            rooms.truncate(needed);
+        }
+        choices.dedup();
+        choices.retain(|rooms| !rooms.is_empty());
+        choices
+    }
+
+    /// Tells a plan that was asked for only some of the nodes as one of the whole request: the scope is that of the
+    /// request, and a node stays for its own reason, because it receives, or because the others are enough.
+    pub fn tell(&self, planned: &mut Planned) {
+        let Planned { plan, report } = planned;
+        let scope = &self.problem.facts.scope;
+        report.groups_in_scope = i64::try_from(scope.group_count).unwrap_or(i64::MAX);
+        report.nodes_in_scope = i64::try_from(scope.node_count).unwrap_or(i64::MAX);
+        for kept in &mut report.kept {
+            let receives = plan.moves.iter().any(|m| m.to == kept.node);
+            kept.why = match &self.problem.node(kept.node).kept {
+                Some(own) => own.clone(),
+                None if receives => Kept::Receives,
+                None => Kept::EnoughFreed,
+            };
+        }
     }
 
     /// The first pod that stands, with the others seated.

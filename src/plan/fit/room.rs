@@ -43,6 +43,20 @@ pub enum Shortage {
         /// Emptied nodes.
         emptied: usize,
     },
+    /// The same, where the budget is what keeps more nodes from being emptied.
+    Budget {
+        /// Asked for.
+        need: i64,
+        /// Places.
+        have: i64,
+        /// Nodes that the budget lets be emptied.
+        emptied: usize,
+    },
+    /// Pods that no node takes, were it without any other pod.
+    Nowhere {
+        /// Asked for.
+        need: i64,
+    },
 }
 
 impl Shortage {
@@ -51,8 +65,9 @@ impl Shortage {
         match self {
             Self::Cards { .. } => "TooFewCards",
             Self::Queue { .. } => "QueueLimit",
-            Self::Places { have: 0, .. } => "NoNodeAccepts",
             Self::Places { .. } => "TooFewNodes",
+            Self::Budget { .. } => "BudgetTooSmall",
+            Self::Nowhere { .. } => "NoNodeAccepts",
         }
     }
 }
@@ -94,6 +109,8 @@ struct Crowd {
     gains: Vec<(i64, NodeIdx)>,
     /// Places of each candidate that is emptied, by name; without those that have none.
     holds: Vec<(i64, NodeIdx)>,
+    /// Some node would take one if no other pod were there.
+    anywhere: bool,
 }
 
 impl Room {
@@ -130,6 +147,15 @@ impl Room {
             let emptied = places.iter().filter(|place| candidates.binary_search(&place.0).is_ok());
             crowd.holds = emptied.map(|place| (place.2, place.0)).filter(|(places, _)| *places > 0).collect();
             crowd.count(places, |node, label| snapshot.node(node).labels.get(label));
+            crowd.anywhere = crowd.base > 0 || !crowd.gains.is_empty() || {
+                nodes().any(|node| {
+                    let start = state.checkpoint();
+                    snapshot.pods_on[node.at()].iter().for_each(|&pod| state.remove(pod));
+                    let places = crowd.on(&state, node);
+                    state.rollback(start);
+                    places > 0
+                })
+            };
         }
         let beyond_amounts = parts.iter().any(|part| !part.plain);
         let pods = i64::try_from(cards.len()).unwrap_or(i64::MAX);
@@ -141,7 +167,9 @@ impl Room {
         let by_places = self.crowds.iter().map(|crowd| {
             let have = crowd.places(emptied);
             let most = self.pods - (crowd.pods - have).max(0);
-            (most, Shortage::Places { need: crowd.pods, have, emptied: emptied.min(self.candidates.len()) })
+            let (need, emptied) = (crowd.pods, emptied.min(self.candidates.len()));
+            let shortage = Shortage::Places { need, have, emptied };
+            (most, if crowd.anywhere { shortage } else { Shortage::Nowhere { need } })
         });
         let by_cards = self.free_cards.map(|have| {
             let need = self.cards.iter().fold(0, |sum: i64, cards| sum.saturating_add(*cards));
@@ -154,8 +182,19 @@ impl Room {
     }
 
     /// Nodes that a plan may empty.
-    pub const fn candidates(&self) -> usize {
-        self.candidates.len()
+    pub fn candidates(&self) -> &[NodeIdx] {
+        &self.candidates
+    }
+
+    /// How many of the pods need a place besides so many emptied nodes, at least.
+    pub fn needed_beside(&self, emptied: usize) -> usize {
+        let beside = |crowd: &Crowd| {
+            let mut holds: Vec<i64> = crowd.holds.iter().map(|(places, _)| *places).collect();
+            holds.sort_unstable_by_key(|&places| Reverse(places));
+            crowd.pods - holds.iter().take(emptied).sum::<i64>()
+        };
+        let most = self.crowds.iter().map(beside).max().unwrap_or(0);
+        usize::try_from(most).unwrap_or(0)
     }
 
     /// No plan that empties fewer nodes makes room for all; `None` where none does at all.
@@ -310,6 +349,7 @@ fn crowds(parts: &[Part]) -> Vec<Crowd> {
             base: 0,
             gains: Vec::new(),
             holds: Vec::new(),
+            anywhere: false,
         };
         let same = |c: &Crowd| {
             (c.pods, c.rules, &c.amounts) == (crowd.pods, crowd.rules, &crowd.amounts)

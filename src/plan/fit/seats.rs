@@ -7,6 +7,7 @@
 //!
 //! May import: snapshot, filter, plan
 
+use super::complete::{self, Rooms};
 use super::part::Part;
 use crate::filter::{Incoming, Prepared, SchedulerRules, State};
 use crate::plan::pending::Turn;
@@ -61,6 +62,9 @@ pub(super) fn seat(problem: &Problem<'_>, state: State<'_>, parts: &[Part]) -> S
             }
         }
     }
+    if let Some(seated) = all_ways(&mut task, parts) {
+        return Seats { seated, standing: Vec::new() };
+    }
     if parts.iter().all(|part| part.plain) {
         return best;
     }
@@ -75,6 +79,11 @@ pub(super) fn seat(problem: &Problem<'_>, state: State<'_>, parts: &[Part]) -> S
         }
     }
     best
+}
+
+/// Goes through all ways to seat few pods.
+fn all_ways(task: &mut Task<'_, '_>, parts: &[Part]) -> Option<Rooms> {
+    complete::are_few(parts).then(|| complete::any(&mut task.state, parts)).flatten()
 }
 
 /// Gives waiting gangs the room that they find, each as a whole or not at all.
