@@ -205,20 +205,23 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The judge sees the moves in the order of the nodes, forwards and backwards, with and without gates.
+    /// The judge sees the moves in the order of the nodes, forwards and backwards, those of a node likewise, with and
+    /// without gates.
     fn judged(&self, freed: &[NodeIdx], chosen: &[Move]) -> Option<Plan> {
-        let mut order = freed.to_vec();
-        for _ in 0..2 {
-            for gated in [false, true] {
-                let mut moves: Vec<Move> = chosen.iter().map(|&m| Move { gated, ..m }).collect();
-                moves.sort_by_key(|m| (order.iter().position(|&node| node == m.from), m.pod));
-                let mut plan = self.plan(order.clone(), moves);
-                plan.disruption = disruption(self.snapshot, &plan);
-                if check_plan(self.snapshot, self.request, &plan).is_empty() {
-                    return Some(plan);
-                }
+        let backwards: Vec<NodeIdx> = freed.iter().rev().copied().collect();
+        let orders = [(freed, false), (freed, true), (&backwards, false), (&backwards, true)];
+        for ((order, turned), gated) in orders.into_iter().flat_map(|order| [(order, false), (order, true)]) {
+            let mut moves: Vec<Move> = chosen.iter().map(|&m| Move { gated, ..m }).collect();
+            moves.sort_by_key(|m| m.pod);
+            if turned {
+                moves.reverse();
             }
-            order.reverse();
+            moves.sort_by_key(|m| order.iter().position(|&node| node == m.from));
+            let mut plan = self.plan(order.to_vec(), moves);
+            plan.disruption = disruption(self.snapshot, &plan);
+            if check_plan(self.snapshot, self.request, &plan).is_empty() {
+                return Some(plan);
+            }
         }
         None
     }

@@ -35,7 +35,7 @@ pub use node_resources_fit::NodeResourcesFit;
 pub use node_unschedulable::NodeUnschedulable;
 pub use node_volume_limits::NodeVolumeLimits;
 pub use pod_topology_spread::PodTopologySpread;
-pub use taint_toleration::TaintToleration;
+pub use taint_toleration::{TaintToleration, tolerated_for_a_while};
 pub use volume_binding::VolumeBinding;
 pub use volume_restrictions::VolumeRestrictions;
 pub use volume_zone::VolumeZone;

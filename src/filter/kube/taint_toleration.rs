@@ -49,6 +49,13 @@ pub(in crate::filter) fn untolerated<'n>(pod: &NodeRules, node: &'n Node) -> Opt
     node.taints.iter().filter(filters).find(|taint| !pod.tolerations.iter().any(|t| t.tolerates(taint)))
 }
 
+/// True when the pod may be bound to the node and is evicted again after a while: the first toleration that covers one
+/// of its `NoExecute` taints is for some seconds only.
+pub fn tolerated_for_a_while(pod: &NodeRules, node: &Node) -> bool {
+    let evicting = node.taints.iter().filter(|taint| taint.effect == Effect::NoExecute);
+    evicting.filter_map(|taint| pod.tolerations.iter().find(|t| t.tolerates(taint))).any(|t| t.finite)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -117,7 +117,9 @@ impl Puzzle<'_, '_, '_, '_> {
         let cascade = match self.drain.move_of.get(&pod) {
             Some(&at) => self.drain.plan.moves[at].cascade,
             None => {
-                from != node || moves.iter().any(|m| problem.unit_of(m.pod).is_some_and(|u| u.contains(&pod)))
+                let takes =
+                    |m: &Move| !m.cascade && problem.unit_of(m.pod).is_some_and(|unit| unit.contains(&pod));
+                from != node || moves.iter().any(takes)
             }
         };
         let cards =
@@ -129,12 +131,15 @@ impl Puzzle<'_, '_, '_, '_> {
             // Pods without cards go nowhere but home.
             return false;
         }
-        let taken = |n: NodeIdx| -> i64 {
-            let all = self.drain.plan.moves.iter().chain(moves.iter());
-            all.filter(|m| m.to == n && m.from != n).map(|m| cards(m.spec)).sum()
+        let placed = || self.drain.plan.moves.iter().chain(moves.iter());
+        let lifted = || placed().map(|m| m.pod).chain(pods[moves.len()..].iter().copied());
+        let free = |n: NodeIdx| -> i64 {
+            let taken: i64 = placed().filter(|m| m.to == n).map(|m| cards(m.spec)).sum();
+            let left = lifted().filter(|&p| problem.snapshot.pod(p).node == Some(n));
+            problem.node(n).free + left.map(|p| problem.cards(p)).sum::<i64>() - taken
         };
-        let free = |n: NodeIdx| problem.node(n).free - taken(n);
-        let mut places: Vec<(bool, i64, NodeIdx)> = Vec::new();
+        // Whoever may come back does so where that works.
+        let mut places: Vec<(bool, bool, i64, NodeIdx)> = Vec::new();
         {
             let prepared = Prepared::new(&self.drain.state, incoming);
             let plain = prepared.is_plain();
@@ -151,15 +156,13 @@ impl Puzzle<'_, '_, '_, '_> {
                 if fits || !plain && prepared.has_room(n) {
                     let rules = self.drain.state.rules_of(incoming.spec);
                     let rules = rules.unwrap_or(SchedulerRules::Kube);
-                    places.push((!fits, self.drain.state.left(rules, n, problem.resource), n));
+                    let left = self.drain.state.left(rules, n, problem.resource);
+                    places.push((!(home && n == from), !fits, left, n));
                 }
-            }
-            if home && places.first().is_some_and(|p| p.2 == from) {
-                places.truncate(1);
             }
         }
         places.sort_unstable();
-        for (_, _, to) in places {
+        for (.., to) in places {
             let here = self.drain.state.checkpoint();
             self.drain.state.place(incoming, to);
             moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated: false });

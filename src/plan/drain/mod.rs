@@ -15,11 +15,12 @@ pub mod candidates;
 pub mod exact;
 pub mod realize;
 pub mod receivers;
+mod settle;
 mod trial;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::filter::State;
+use crate::filter::{Checkpoint, State};
 use crate::plan::disruption::{Disruption, Load};
 use crate::plan::kept::Kept;
 use crate::plan::problem::{Problem, Role};
@@ -83,6 +84,8 @@ impl NodesOfGroup {
 struct Drain<'p, 's> {
     problem: &'p Problem<'s>,
     state: State<'s>,
+    /// The state before anything moves.
+    origin: Checkpoint,
     costs: Disruption,
     candidates: Candidates,
     receivers: Receivers,
@@ -111,13 +114,16 @@ struct Drain<'p, 's> {
 
 /// Runs Drain on a task. `state` is the live cluster, with room taken for pending pods.
 pub fn drain<'s>(problem: &Problem<'s>, state: State<'s>) -> Outcome {
-    Drain::new(problem, state).finish()
+    let mut drain = Drain::new(problem, state);
+    drain.go_on();
+    drain.settle()
 }
 
 impl<'p, 's> Drain<'p, 's> {
     fn new(problem: &'p Problem<'s>, state: State<'s>) -> Self {
         let mut drain = Self {
             problem,
+            origin: state.checkpoint(),
             state,
             costs: Disruption::new(problem.snapshot, problem.resource),
             candidates: Candidates::new(problem.nodes.len()),
@@ -166,13 +172,12 @@ impl<'p, 's> Drain<'p, 's> {
     }
 
     /// Rounds until no candidate is left.
-    fn finish(mut self) -> Outcome {
+    fn go_on(&mut self) {
         while self.problem.max_freed.is_none_or(|most| self.plan.freed.len() < most) {
             let Some((node, placement)) = self.choose() else { break };
             self.commit(node, placement);
         }
         self.plan.disruption = self.costs.totals();
-        Outcome { plan: self.plan, rejected: self.rejected }
     }
 
     /// Pods that emptying the node would disturb and that the plan does not disturb yet, with their whole units.
@@ -349,11 +354,14 @@ impl<'p, 's> Drain<'p, 's> {
             if self.may_turn(m.pod) && !self.move_of.contains_key(&m.pod) {
                 self.unsettled.push(m.pod);
             }
-            self.apply(m);
-            self.charge_caps(m.pod);
             if m.to != m.from {
                 received.push((m.to, self.problem.need(m)));
+                if m.from != node && !self.move_of.contains_key(&m.pod) {
+                    self.receivers.add_free(m.from, self.problem.cards(m.pod));
+                }
             }
+            self.apply(m);
+            self.charge_caps(m.pod);
         }
         for r in placement.reserved {
             self.state.place(self.problem.replacement[r.pod.at()], r.node);

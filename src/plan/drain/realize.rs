@@ -24,6 +24,11 @@ pub struct Wish {
 /// Carries out as much of a wish as holds, then goes on as Drain does. `state` is the live cluster, with room taken
 /// for pending pods.
 pub fn realize<'s>(problem: &Problem<'s>, state: State<'s>, wish: &Wish) -> Outcome {
+    carry_out(problem, state, wish).settle()
+}
+
+/// The same, with the receivers as they come.
+pub(super) fn carry_out<'p, 's>(problem: &'p Problem<'s>, state: State<'s>, wish: &Wish) -> Drain<'p, 's> {
     let mut drain = Drain::new(problem, state);
     drain.places.clone_from(&wish.places);
     for &node in &wish.nodes {
@@ -54,5 +59,6 @@ pub fn realize<'s>(problem: &Problem<'s>, state: State<'s>, wish: &Wish) -> Outc
         drain.wished[node.at()] = false;
         drain.rate(node);
     }
-    drain.finish()
+    drain.go_on();
+    drain
 }

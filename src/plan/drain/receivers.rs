@@ -98,6 +98,15 @@ impl Receivers {
         self.drainable.entry(free).or_default().insert((Reverse(cost), node));
     }
 
+    /// `cards` of a receiver are given back; nothing happens to other nodes.
+    pub fn add_free(&mut self, node: NodeIdx, cards: i64) {
+        match self.place[node.at()] {
+            Place::Out => {}
+            Place::Stays { free } => self.set_stays(node, free + cards),
+            Place::Drainable { free, cost } => self.set_drainable(node, free + cards, cost),
+        }
+    }
+
     /// Free cards of a node that may be emptied later; `None` for all others.
     pub fn drainable_free(&self, node: NodeIdx) -> Option<i64> {
         match self.place[node.at()] {

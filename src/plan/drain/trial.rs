@@ -107,68 +107,86 @@ impl Drain<'_, '_> {
         pods
     }
 
+    /// A place for everything that emptying `node` disturbs. All of it is off the cluster while places are looked for.
     fn place_all(&mut self, node: NodeIdx) -> Result<Placement, Rejection> {
-        let problem = self.problem;
-        let snapshot = problem.snapshot;
         let pods = self.to_place(node);
         for &pod in &pods {
             self.lift(pod);
         }
-        let mut left: Vec<(NodeIdx, i64)> = Vec::new();
-        let mut moves = Vec::with_capacity(pods.len());
-        let mut reserved = Vec::new();
-        // Of the pods on this node that a controller recreates together only the first is evicted.
-        let mut taken_along: Vec<PodIdx> = Vec::new();
-        for pod in pods {
-            let incoming = problem.replacement[pod.at()];
-            let need = snapshot.requests(snapshot.spec(incoming.spec).requests).get(problem.resource);
-            let Some(from) = snapshot.pod(pod).node else { continue };
-            let leaving = snapshot.pod(pod).terminating;
-            let cascade = match self.move_of.get(&pod) {
-                Some(&at) => self.plan.moves[at].cascade,
-                None => from != node || taken_along.contains(&pod),
-            };
-            if !cascade && !leaving {
-                taken_along.extend(problem.unit_of(pod).unwrap_or_default());
+        let lifted = self.state.checkpoint();
+        let homes = self.homes_left(node, &pods);
+        self.place_each(node, &pods, &[]).or_else(|rejection| {
+            if homes.is_empty() {
+                return Err(rejection);
             }
-            let to = {
-                let prepared = Prepared::new(&self.state, incoming);
-                let stays_home =
-                    cascade && problem.node(from).takes_back && (need == 0 || !self.is_emptied(from, node));
-                if stays_home && prepared.fits(from) {
-                    Some(from)
-                } else if need == 0 {
-                    None
-                } else {
-                    let wished = self.places.get(&pod).copied();
-                    wished
-                        .filter(|&n| n != node && self.receivers.free(n).is_some() && prepared.fits(n))
-                        .or_else(|| self.first_receiver(&prepared, need, node, &left))
-                }
-            };
-            let Some(to) = to else {
-                let may_pass_later = !self.is_plain(pod);
-                let reason = if self.fits_alone(incoming, need, node, &moves, &reserved) {
-                    Kept::NoneLeft { pod }
-                } else {
-                    Kept::NoReceiver { pod }
-                };
-                return Err(Rejection { reason, may_pass_later });
-            };
-            self.state.place(incoming, to);
-            if to != from {
-                match left.iter_mut().find(|(n, _)| *n == to) {
-                    Some((_, free)) => *free -= need,
-                    None => left.push((to, self.receivers.free(to).unwrap_or(0) - need)),
-                }
+            // Room that pods recreated along leave on nodes that stay may be what the others need.
+            self.state.rollback(lifted);
+            let (own, along): (Vec<PodIdx>, Vec<PodIdx>) =
+                pods.iter().partition(|&&pod| self.problem.snapshot.pod(pod).node == Some(node));
+            self.place_each(node, &[own, along].concat(), &homes).map_err(|_| rejection)
+        })
+    }
+
+    /// Receivers that pods recreated along leave, with what they have free then.
+    fn homes_left(&self, node: NodeIdx, pods: &[PodIdx]) -> Vec<(NodeIdx, i64)> {
+        let mut homes: Vec<(NodeIdx, i64)> = Vec::new();
+        for &pod in pods {
+            let Some(home) = self.problem.snapshot.pod(pod).node else { continue };
+            if home == node || self.move_of.contains_key(&pod) {
+                continue;
             }
-            if leaving {
-                reserved.push(Reserved { pod, node: to, replaces: true });
-            } else {
-                moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated: false });
+            let (Some(free), cards) = (self.receivers.free(home), self.problem.cards(pod)) else { continue };
+            match homes.iter_mut().find(|(n, _)| *n == home) {
+                Some((_, left)) => *left += cards,
+                None => homes.push((home, free + cards)),
             }
         }
-        Ok(Placement { moves, reserved })
+        homes
+    }
+
+    /// A receiver for each of the pods, in their order; those that a rule on other pods refuses come again after the
+    /// rest. `homes` are receivers that count as left by pods that are recreated along.
+    fn place_each(
+        &mut self,
+        node: NodeIdx,
+        pods: &[PodIdx],
+        homes: &[(NodeIdx, i64)],
+    ) -> Result<Placement, Rejection> {
+        let mut placement = Placement { moves: Vec::with_capacity(pods.len()), reserved: Vec::new() };
+        // Of the pods on this node that a controller recreates together only the first is evicted.
+        let mut taken_along: Vec<PodIdx> = Vec::new();
+        let mut left = homes.to_vec();
+        let mut waiting = pods.to_vec();
+        while !waiting.is_empty() {
+            let mut refused = Vec::new();
+            for &pod in &waiting {
+                if let Some(to) = self.place_one(node, pod, &left, &mut taken_along, &mut placement) {
+                    self.count_room(&mut left, homes, pod, to);
+                } else if self.is_plain(pod) {
+                    return Err(self.nowhere(node, pod, &placement));
+                } else {
+                    refused.push(pod);
+                }
+            }
+            if refused.len() == waiting.len() {
+                return Err(self.nowhere(node, refused[0], &placement));
+            }
+            waiting = refused;
+        }
+        Ok(placement)
+    }
+
+    /// Why the node stays: the pod fits no receiver, or none once those before it have theirs.
+    fn nowhere(&mut self, node: NodeIdx, pod: PodIdx, placement: &Placement) -> Rejection {
+        let may_pass_later = !self.is_plain(pod);
+        let incoming = self.problem.replacement[pod.at()];
+        let need = self.problem.need_of(pod);
+        let reason = if self.fits_alone(incoming, need, node, &placement.moves, &placement.reserved) {
+            Kept::NoneLeft { pod }
+        } else {
+            Kept::NoReceiver { pod }
+        };
+        Rejection { reason, may_pass_later }
     }
 
     /// True when the pod would fit a receiver if those that were placed for the same node were not there. The state is
@@ -188,6 +206,66 @@ impl Drain<'_, '_> {
         }
         let prepared = Prepared::new(&self.state, incoming);
         need > 0 && !placed.is_empty() && self.first_receiver(&prepared, need, node, &[]).is_some()
+    }
+
+    /// Takes the cards of a replacement from what its receiver has left.
+    fn count_room(&self, left: &mut Vec<(NodeIdx, i64)>, homes: &[(NodeIdx, i64)], pod: PodIdx, to: NodeIdx) {
+        let (need, from) = (self.problem.need_of(pod), self.problem.snapshot.pod(pod).node);
+        // Who comes back takes the room that was never given away.
+        if from == Some(to) && homes.iter().all(|&(n, _)| n != to) {
+            return;
+        }
+        match left.iter_mut().find(|(n, _)| *n == to) {
+            Some((_, free)) => *free -= need,
+            None => left.push((to, self.receivers.free(to).unwrap_or(0) - need)),
+        }
+    }
+
+    /// Finds a receiver for a pod of `node`, or recreated along, and puts it there.
+    fn place_one(
+        &mut self,
+        node: NodeIdx,
+        pod: PodIdx,
+        left: &[(NodeIdx, i64)],
+        taken_along: &mut Vec<PodIdx>,
+        placement: &mut Placement,
+    ) -> Option<NodeIdx> {
+        let problem = self.problem;
+        let incoming = problem.replacement[pod.at()];
+        let need = problem.need_of(pod);
+        let from = problem.snapshot.pod(pod).node?;
+        let leaving = problem.snapshot.pod(pod).terminating;
+        let cascade = match self.move_of.get(&pod) {
+            Some(&at) => self.plan.moves[at].cascade,
+            None => from != node || taken_along.contains(&pod),
+        };
+        let to = {
+            let prepared = Prepared::new(&self.state, incoming);
+            let stays_home =
+                cascade && problem.node(from).takes_back && (need == 0 || !self.is_emptied(from, node));
+            if stays_home && prepared.fits(from) {
+                Some(from)
+            } else if need == 0 {
+                None
+            } else {
+                let wished = self.places.get(&pod).copied();
+                wished
+                    .filter(|&n| n != node && self.receivers.free(n).is_some() && prepared.fits(n))
+                    .or_else(|| self.first_receiver(&prepared, need, node, left))
+            }
+        };
+        let to = to?;
+        if !cascade && !leaving {
+            taken_along.extend(problem.unit_of(pod).unwrap_or_default());
+        }
+        self.state.place(incoming, to);
+        if leaving {
+            placement.reserved.push(Reserved { pod, node: to, replaces: true });
+        } else {
+            let gated = false;
+            placement.moves.push(Move { pod, from, to, spec: incoming.spec, cascade, gated });
+        }
+        Some(to)
     }
 
     /// True when every move of the plan passes with all of them applied.
@@ -223,8 +301,36 @@ impl Drain<'_, '_> {
     }
 
     /// Goes through the new moves as the executor would: a unit is evicted as a whole, then its replacements come.
-    pub(super) fn take_turns(&mut self, moves: &mut [Move]) -> Result<(), Rejection> {
+    /// Whoever is refused at its turn comes again after the others; the moves are in the order that works.
+    pub(super) fn take_turns(&mut self, moves: &mut Vec<Move>) -> Result<(), Rejection> {
+        let mut order = Vec::with_capacity(moves.len());
+        let mut waiting = self.units_among(moves);
+        while !waiting.is_empty() {
+            let (before, mut refused, mut first) = (waiting.len(), Vec::new(), None);
+            for unit in waiting {
+                let here = self.state.checkpoint();
+                match self.take_turn(moves, &unit) {
+                    Ok(()) => order.extend(unit),
+                    Err(pod) => {
+                        self.state.rollback(here);
+                        first = first.or(Some(pod));
+                        refused.push(unit);
+                    }
+                }
+            }
+            if let (Some(pod), true) = (first, refused.len() == before) {
+                return Err(Rejection { reason: Kept::BlockedInTurn { pod }, may_pass_later: true });
+            }
+            waiting = refused;
+        }
+        *moves = order.into_iter().map(|at| moves[at]).collect();
+        Ok(())
+    }
+
+    /// Indices of moves that take one turn together, in the order of the moves.
+    fn units_among(&self, moves: &[Move]) -> Vec<Vec<usize>> {
         let mut done = vec![false; moves.len()];
+        let mut units = Vec::with_capacity(moves.len());
         for at in 0..moves.len() {
             if done[at] {
                 continue;
@@ -232,32 +338,41 @@ impl Drain<'_, '_> {
             let unit = self.problem.unit_of(moves[at].pod).unwrap_or_default();
             let together: Vec<usize> =
                 (at..moves.len()).filter(|&i| i == at || unit.contains(&moves[i].pod)).collect();
-            let alone = together.len() == 1;
-            for &i in &together {
-                let pod = moves[i].pod;
-                if alone && self.problem.timing(pod) == Timing::WhileTerminating {
-                    self.state.terminate(pod);
-                } else {
-                    self.lift(pod);
-                }
+            together.iter().for_each(|&i| done[i] = true);
+            units.push(together);
+        }
+        units
+    }
+
+    /// The turn of one unit: the pod that is refused, if any.
+    fn take_turn(&mut self, moves: &mut [Move], unit: &[usize]) -> Result<(), PodIdx> {
+        let alone = unit.len() == 1;
+        let stays_meanwhile =
+            |drain: &Self, pod| alone && drain.problem.timing(pod) == Timing::WhileTerminating;
+        for &i in unit {
+            let pod = moves[i].pod;
+            if stays_meanwhile(self, pod) {
+                self.state.terminate(pod);
+            } else {
+                self.lift(pod);
             }
-            for &i in &together {
-                done[i] = true;
-                let (pod, to) = (moves[i].pod, moves[i].to);
-                let incoming = self.problem.replacement[pod.at()];
-                let mut fits = Prepared::new(&self.state, incoming).fits(to);
-                if alone && self.problem.timing(pod) == Timing::WhileTerminating {
-                    self.state.remove(pod);
-                    if !fits {
-                        fits = Prepared::new(&self.state, incoming).fits(to);
-                        moves[i].gated = true;
-                    }
-                }
+        }
+        for &i in unit {
+            let (pod, to) = (moves[i].pod, moves[i].to);
+            let incoming = self.problem.replacement[pod.at()];
+            let mut fits = Prepared::new(&self.state, incoming).fits(to);
+            moves[i].gated = false;
+            if stays_meanwhile(self, pod) {
+                self.state.remove(pod);
                 if !fits {
-                    return Err(Rejection { reason: Kept::BlockedInTurn { pod }, may_pass_later: true });
+                    fits = Prepared::new(&self.state, incoming).fits(to);
+                    moves[i].gated = true;
                 }
-                self.state.place(incoming, to);
             }
+            if !fits {
+                return Err(pod);
+            }
+            self.state.place(incoming, to);
         }
         Ok(())
     }
