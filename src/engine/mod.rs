@@ -11,6 +11,7 @@ mod certificate;
 mod fit;
 mod frontier;
 mod points;
+mod size;
 
 pub use certificate::{Certificate, Instead, certificate};
 pub use fit::{Answer, Fit, fit};
@@ -32,11 +33,19 @@ pub enum Fault {
 }
 
 /// Plans what a request asks for. With a least benefit that is the largest plan whose every further node is worth what
-/// it damages; `report.benefit` says how far that goes.
+/// it damages; `report.benefit` says how far that goes. With a largest object it is the largest plan that fits into it.
 ///
 /// # Errors
 /// See [`Fault`].
 pub fn plan(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
+    let planned = plan_of_any_size(snapshot, request)?;
+    match request.max_object_bytes {
+        Some(limit) => size::fitted(snapshot, request, planned, limit),
+        None => Ok(planned),
+    }
+}
+
+fn plan_of_any_size(snapshot: &Snapshot, request: &Request) -> Result<Planned, Fault> {
     match request.least_benefit() {
         Some(least) => benefit::plan(snapshot, request, least),
         None => checked_plan(snapshot, request),

@@ -98,6 +98,7 @@ pub fn make_beside(
         upper_bound,
         least_cost,
         benefit: None,
+        limited_by_size: false,
         kept: kept(&problem, &plan, conclusion, rejected),
         unmovable: unmovable(&problem, request),
         min_improvement_percent: request.min_improvement_percent,

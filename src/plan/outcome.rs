@@ -82,6 +82,8 @@ pub struct Report {
     pub least_cost: i64,
     /// How far it was worth it to free nodes, where a least benefit was asked for.
     pub benefit: Option<Benefit>,
+    /// A larger plan would not fit into one object.
+    pub limited_by_size: bool,
     /// Occupied nodes that stay, by name.
     pub kept: Vec<KeptNode>,
     /// Reasons that pods can not move for, most cards first.

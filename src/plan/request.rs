@@ -42,7 +42,8 @@ pub struct Request {
     pub effort: u64,
     /// Grace period of evictions; `None` = the pod's own.
     pub grace_period_seconds: Option<u64>,
-    /// Largest estimated status of a run, in bytes; `None` offline.
+    /// Largest status of a run, in bytes; `None` offline. Only [`crate::engine::plan`] knows what a status is:
+    /// [`make`](super::make) passes over it.
     pub max_object_bytes: Option<u64>,
     /// The present, seconds since 1970. Without it ages are unknown and age rules do not apply.
     pub now: Option<i64>,

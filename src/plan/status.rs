@@ -31,7 +31,7 @@ pub fn api_plan(snapshot: &Snapshot, planned: &Planned) -> ApiPlan {
     let cost = plan.disruption;
     ApiPlan {
         id: plan_id(snapshot, plan),
-        limited_by_size: false,
+        limited_by_size: report.limited_by_size,
         summary: PlanSummary {
             frag_before_percent: rate(before).whole_percent(),
             frag_after_percent: rate(after).whole_percent(),
@@ -245,13 +245,14 @@ fn message(snapshot: &Snapshot, planned: &Planned, plan: &ApiPlan) -> String {
     match report.conclusion {
         Conclusion::Recommended => format!(
             "Repack evaluated for {resource}: moving {} in {} of {} would free {} [{}]; cluster fragmentation would \
-             change from {before}% to {}%.",
+             change from {before}% to {}%.{}",
             amount(summary.moved_card_count, "card"),
             amount(summary.disruption.moved_pods, "Pod"),
             amount(summary.disruption.affected_pod_groups, "PodGroup"),
             amount(summary.freed_node_count, "node"),
             name_some(&plan.freed_nodes),
             summary.frag_after_percent,
+            if report.limited_by_size { " A larger plan does not fit into one run." } else { "" },
         ),
         Conclusion::NotFragmented => format!(
             "No repack needed for {resource}: {} occupied, as few as can hold what is running; cluster fragmentation \
@@ -275,8 +276,13 @@ fn message(snapshot: &Snapshot, planned: &Planned, plan: &ApiPlan) -> String {
             } else {
                 "at least one node has to become free".to_owned()
             };
+            let within = if report.limited_by_size {
+                "scope, budgets and the size of one run"
+            } else {
+                "scope and budgets"
+            };
             format!(
-                "No repack recommended for {resource}: within scope and budgets the best plan frees {} \
+                "No repack recommended for {resource}: within {within} the best plan frees {} \
                  ({reach} percentage points), {wanted}; cluster fragmentation stays at {before}%.",
                 amount(best, "node"),
             )
