@@ -8,33 +8,23 @@
 mod cluster;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::audit::Call;
+use cluster::controller::{ACCOUNT, Controller, LEASE, RUNS, ended, reason};
 use cluster::objects::ASCEND;
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
-/// The account of the manifests.
-const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 /// The same rights under another name, so that the audit log tells two controllers apart.
 const SECOND: &str = "second";
-const RUNS: &str = "/apis/repack.volcano.sh/v1alpha1/repackruns";
-const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kubectl-repack/leases/kubectl-repack-controller";
 const SOON: Duration = Duration::from_secs(30);
 
 static CLUSTER: LazyLock<Option<Cluster>> = LazyLock::new(|| {
     let options = Options { users: &[ACCOUNT, SECOND], ..Options::default() };
     let cluster = Cluster::start(&options)?;
-    for file in ["namespace.yaml", "crds/repackruns.repack.volcano.sh.yaml", "rbac/controller.yaml"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
+    cluster.install_controller();
     let bind = |kind: &str, rest: &str| {
         cluster.kubectl_text(&format!("create {kind} second-{rest} --user={SECOND}"));
     };
@@ -54,82 +44,15 @@ fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
     Some((cluster, alone))
 }
 
-/// A controller process; it is killed when the test is over.
-struct Controller {
-    child: Child,
-    log: PathBuf,
+fn start(cluster: &Cluster, user: &str, name: &str, more: &[&str]) -> Controller {
+    Controller::start(cluster, env!("CARGO_BIN_EXE_kubectl-repack").as_ref(), user, name, more)
 }
 
-impl Controller {
-    /// Starts one as a user; it is a candidate of this name.
-    fn start(cluster: &Cluster, user: &str, name: &str, more: &[&str]) -> Self {
-        let log = cluster.folder().join(format!("{name}.{}.log", std::process::id()));
-        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s";
-        let child = cluster
-            .command(user, env!("CARGO_BIN_EXE_kubectl-repack"))
-            .args(words.split_whitespace())
-            .args(more)
-            .env("POD_NAME", name)
-            .env("POD_NAMESPACE", "kubectl-repack")
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        Self { child, log }
-    }
-
-    /// The same, and waits until it is ready.
-    fn ready(cluster: &Cluster, user: &str, name: &str, more: &[&str]) -> Self {
-        let controller = Self::start(cluster, user, name, more);
-        cluster.wait_for(&format!("controller {name} to be ready"), SOON, || {
-            (controller.asked("health_port", "/readyz").0 == 200).then_some(())
-        });
-        controller
-    }
-
-    /// The lines of its log.
-    fn log(&self) -> Vec<Value> {
-        let text = fs::read_to_string(&self.log).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
-            .collect()
-    }
-
-    fn says(&self, part: &str) -> bool {
-        self.log().iter().any(|line| line["message"].as_str().is_some_and(|text| text.contains(part)))
-    }
-
-    /// Code and body of a path at the port that its log names; 0 while it does not listen.
-    fn asked(&self, port: &str, path: &str) -> (u16, String) {
-        let found = self.log().iter().find_map(|line| line[port].as_u64());
-        let Some(port) = found.and_then(|port| u16::try_from(port).ok()) else { return (0, String::new()) };
-        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let code = text.split_whitespace().nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-        (code, text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
-    }
-
-    fn signal(&self, signal: &str) {
-        let done = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
-        assert!(done.success());
-    }
-
-    /// Ends it in good order.
-    fn end(mut self) {
-        self.signal("-TERM");
-        let status = self.child.wait().unwrap();
-        assert!(status.success(), "{status}: {:?}", self.log());
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        // Over already, where the test ended it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The same, and waits until it is ready.
+fn ready(cluster: &Cluster, user: &str, name: &str, more: &[&str]) -> Controller {
+    let controller = start(cluster, user, name, more);
+    controller.is_ready(cluster);
+    controller
 }
 
 fn run(name: &str, change: &Value) -> Value {
@@ -157,22 +80,6 @@ fn get(cluster: &Cluster, name: &str) -> Value {
     cluster.get("admin", &format!("{RUNS}/{name}")).body
 }
 
-/// The run once it has ended.
-fn ended(cluster: &Cluster, name: &str) -> Value {
-    cluster.wait_for(&format!("run {name} to end"), SOON, || {
-        let run = get(cluster, name);
-        matches!(run["status"]["phase"].as_str(), Some("Succeeded" | "Failed")).then_some(run)
-    })
-}
-
-/// Why a run ended: the reason of the condition that holds.
-fn reason(run: &Value) -> &str {
-    let conditions = run["status"]["conditions"].as_array().unwrap();
-    let held: Vec<&Value> = conditions.iter().filter(|condition| condition["status"] == "True").collect();
-    assert_eq!(held.len(), 1, "{run}");
-    held[0]["reason"].as_str().unwrap()
-}
-
 /// The candidate that holds the lease, and how often it changed hands.
 fn holder(cluster: &Cluster) -> (String, i64) {
     let spec = cluster.get("admin", LEASE).body["spec"].clone();
@@ -197,7 +104,7 @@ fn writes<'a>(calls: &'a [Call], user: &str) -> Vec<&'a Call> {
 fn a_dry_run_of_the_guide_ends_with_its_numbers_and_nothing_else_is_touched() {
     let Some((cluster, _alone)) = cluster() else { return };
     let mark = cluster.audit_mark();
-    let controller = Controller::ready(cluster, ACCOUNT, "only", &[]);
+    let controller = ready(cluster, ACCOUNT, "only", &[]);
     let scope = json!({"spec": {"scope": {
         "podGroups": {"include": {"selector": {"matchLabels": {"repack.volcano.sh/eligible": "true"}}}},
         "nodes": {"include": {"selector": {"matchLabels": {"accelerator-pool": "ascend-npu"}}}},
@@ -237,6 +144,7 @@ fn a_dry_run_of_the_guide_ends_with_its_numbers_and_nothing_else_is_touched() {
     assert_eq!(code, 200);
     let line = r#"kubectl_repack_runs_total{mode="DryRun",reason="RepackRecommended"} 1"#;
     assert!(metrics.contains(line) && metrics.contains("kubectl_repack_leader 1"), "{metrics}");
+    assert!(metrics.contains(r#"kubectl_repack_planning_prunings_total{reason=""#), "{metrics}");
     let told = controller.log();
     let of_run = told.iter().find(|line| line["span"]["run"] == "guide").expect("a line of the run's span");
     assert_eq!(of_run["span"]["uid"], run["metadata"]["uid"]);
@@ -272,9 +180,9 @@ fn a_dry_run_of_the_guide_ends_with_its_numbers_and_nothing_else_is_touched() {
 #[test]
 fn one_of_two_leads_and_the_other_takes_over_when_the_leader_is_killed() {
     let Some((cluster, _alone)) = cluster() else { return };
-    let first = Controller::ready(cluster, ACCOUNT, "first", &[]);
+    let first = ready(cluster, ACCOUNT, "first", &[]);
     let reign = wait_for_leader(cluster, "first");
-    let second = Controller::ready(cluster, SECOND, "second", &[]);
+    let second = ready(cluster, SECOND, "second", &[]);
     let mark = cluster.audit_mark();
     cluster.create(&run("before", &json!({})));
     ended(cluster, "before");
@@ -289,9 +197,9 @@ fn one_of_two_leads_and_the_other_takes_over_when_the_leader_is_killed() {
 #[test]
 fn a_leader_that_was_paused_writes_nothing_after_it_is_resumed() {
     let Some((cluster, _alone)) = cluster() else { return };
-    let paused = Controller::ready(cluster, SECOND, "paused", &[]);
+    let paused = ready(cluster, SECOND, "paused", &[]);
     wait_for_leader(cluster, "paused");
-    let other = Controller::ready(cluster, ACCOUNT, "other", &[]);
+    let other = ready(cluster, ACCOUNT, "other", &[]);
     paused.signal("-STOP");
     // A renewal that was on its way is carried out all the same: it was sent by one who led. A quarter of a lease is
     // enough for it, and too short for the other to take over.
@@ -335,7 +243,7 @@ fn runs_are_answered_in_the_order_of_creation_and_one_that_was_begun_is_planned_
     std::thread::sleep(Duration::from_millis(1100));
     cluster.create(&run("x", &json!({})));
     let mark = cluster.audit_mark();
-    let controller = Controller::start(cluster, ACCOUNT, "order", &[]);
+    let controller = start(cluster, ACCOUNT, "order", &[]);
     let last = ended(cluster, "x");
     assert_eq!(reason(&last), "RepackRecommended");
     let first = ended(cluster, "z-begun");
@@ -367,7 +275,7 @@ fn runs_end_as_their_spec_deserves_go_when_their_time_is_over_and_those_of_other
     cluster.create(&run("too-much", &json!({"spec": {"maxPerRun": {"podGroups": 0}}})));
     cluster.create(&run("unused", &json!({"spec": {"goals": [{"resource": "other.io/gpu"}]}})));
     cluster.create(&run("short", &json!({"spec": {"ttlSecondsAfterFinished": 1}})));
-    let controller = Controller::ready(cluster, ACCOUNT, "ends", &[]);
+    let controller = ready(cluster, ACCOUNT, "ends", &[]);
     for (name, phase, why) in [
         ("no-goal", "Failed", "InvalidConfiguration"),
         ("tier", "Failed", "InvalidConfiguration"),
@@ -390,7 +298,7 @@ fn runs_end_as_their_spec_deserves_go_when_their_time_is_over_and_those_of_other
     assert!(controller.says("managed by another-manager") && controller.says("mode Execute moves pods"));
     controller.end();
 
-    let controller = Controller::ready(cluster, ACCOUNT, "default", &["--default-resource", ASCEND]);
+    let controller = ready(cluster, ACCOUNT, "default", &["--default-resource", ASCEND]);
     cluster.create(&run("default-goal", &json!({"spec": {"goals": []}})));
     assert_eq!(reason(&ended(cluster, "default-goal")), "RepackRecommended");
     controller.end();
@@ -399,7 +307,7 @@ fn runs_end_as_their_spec_deserves_go_when_their_time_is_over_and_those_of_other
 #[test]
 fn without_the_label_on_the_definition_no_run_is_touched_and_the_controller_is_not_ready() {
     let Some((cluster, _alone)) = cluster() else { return };
-    let controller = Controller::ready(cluster, ACCOUNT, "owner", &[]);
+    let controller = ready(cluster, ACCOUNT, "owner", &[]);
     let definition = "crd repackruns.repack.volcano.sh";
     cluster.kubectl_text(&format!("label {definition} app.kubernetes.io/managed-by-"));
     cluster.wait_for("the controller to be unready", SOON, || {
@@ -414,4 +322,35 @@ fn without_the_label_on_the_definition_no_run_is_touched_and_the_controller_is_n
     cluster.kubectl_text(&format!("label {definition} app.kubernetes.io/managed-by=kubectl-repack"));
     assert_eq!(reason(&ended(cluster, "unowned")), "RepackRecommended");
     controller.end();
+}
+
+#[test]
+fn commands_on_runs_warn_of_a_controller_of_another_version_and_of_no_other() {
+    let Some((cluster, _alone)) = cluster() else { return };
+    let controller = ready(cluster, ACCOUNT, "version", &[]);
+    cluster.create(&run("skew", &json!({})));
+    ended(cluster, "skew");
+    let told = |arguments: &str| {
+        let program = env!("CARGO_BIN_EXE_kubectl-repack");
+        let done = cluster.command("admin", program).args(arguments.split_whitespace()).output().unwrap();
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    let commands =
+        ["status", "status skew", "status skew -w", "dryrun --timeout 0s -r huawei.com/ascend-1980"];
+    for command in commands {
+        assert!(!told(command).contains("version"), "{command}");
+    }
+    controller.end();
+    let other = json!({
+        "metadata": {"annotations": {"repack.volcano.sh/version": "9.9.9"}}, "spec": {"holderIdentity": "x_1"},
+    });
+    cluster.patch("admin", LEASE, &other).ok();
+    for command in commands {
+        let told = told(command);
+        assert!(
+            told.contains("Warning: the controller is version 9.9.9 and this program"),
+            "{command}: {told}"
+        );
+    }
+    cluster.patch("admin", LEASE, &json!({"spec": {"holderIdentity": ""}})).ok();
 }

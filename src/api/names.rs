@@ -18,6 +18,8 @@ pub const PLACEMENT_ACTIVE_LABEL: &str = "repack.volcano.sh/placement-active";
 pub const CANCEL_ANNOTATION: &str = "repack.volcano.sh/cancel";
 /// Name of the leader lease.
 pub const CONTROLLER_LEASE: &str = "kubectl-repack-controller";
+/// Annotation of the leader lease: the holder's version.
+pub const VERSION_ANNOTATION: &str = "repack.volcano.sh/version";
 
 /// Label or annotation that always keeps a pod where it is (value `true`), on pod, PodGroup, owner or namespace.
 pub const PROTECTED: &str = "repack.volcano.sh/protected";

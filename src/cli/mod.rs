@@ -23,6 +23,7 @@ pub mod options;
 pub mod output;
 mod planning;
 mod report;
+mod skew;
 mod snapshot;
 mod source;
 mod status;

@@ -15,7 +15,7 @@ use tokio::time::{sleep_until, timeout};
 
 use super::lease::{Claim, Election, LeaderToken, Record, Step, Timing};
 use super::metrics::Metrics;
-use crate::api::names::CONTROLLER_LEASE;
+use crate::api::names::{CONTROLLER_LEASE, VERSION_ANNOTATION};
 
 /// Requests that giving the lease back may take: it runs out by itself if none gets through.
 const LAST_REQUESTS: u32 = 3;
@@ -190,6 +190,8 @@ fn record(lease: &Lease) -> Record {
 fn lease(stored: Option<&Lease>, claim: &Claim, now: Timestamp) -> Lease {
     let mut lease = stored.cloned().unwrap_or_default();
     lease.metadata.name = Some(CONTROLLER_LEASE.to_owned());
+    let version = (VERSION_ANNOTATION.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    lease.metadata.annotations.get_or_insert_default().extend([version]);
     let spec = lease.spec.get_or_insert_default();
     spec.holder_identity = Some(claim.holder.clone());
     spec.lease_duration_seconds = Some(i32::try_from(claim.duration.as_secs()).unwrap_or(i32::MAX));
@@ -216,7 +218,9 @@ mod tests {
         let claim = Claim { holder, duration: Duration::from_secs(20), transitions: 3, acquired: true };
         let object = lease(Some(&stored), &claim, now);
         assert_eq!(object.metadata.resource_version.as_deref(), Some("7"));
-        assert!(object.metadata.annotations.is_some());
+        let annotations = object.metadata.annotations.as_ref().unwrap();
+        assert_eq!(annotations["repack.volcano.sh/note"], "x");
+        assert_eq!(annotations["repack.volcano.sh/version"], env!("CARGO_PKG_VERSION"));
         let read = record(&object);
         assert_eq!((read.holder.as_str(), read.duration, read.transitions), ("a", claim.duration, 3));
         assert_eq!(read.renewed, Some(now));

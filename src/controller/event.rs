@@ -119,7 +119,7 @@ mod tests {
     fn a_run_with_a_plan_tells_of_the_plan_and_of_its_end() {
         let cluster = Cluster::new().nodes(3, 8).group("a/g", 1).pod("a/p n1 1 g").pod("a/x n2 7 -");
         let request = crate::plan::request::Request::for_resource(CARDS);
-        let (outcome, _) = crate::controller::planning::plan(&cluster.build(), &request);
+        let outcome = crate::controller::planning::plan(&cluster.build(), &request).outcome;
         let now = "2026-07-30T10:00:00.5Z".parse().unwrap();
         let status = ended(&run("a"), outcome, now);
         let all = of_end(&status);

@@ -4,7 +4,9 @@
 //! Two processes never act at once. A leader acts until `renew_deadline` after it *sent* the last renewal that
 //! succeeded, and each request ends `request` later at the latest. A candidate takes a lease over no earlier than
 //! the lease's duration after it *received* the last change of it. As `renew_deadline + request < lease`, the old
-//! leader's last request has ended by then. Times that stand in the object are never compared with a clock of ours:
+//! leader's last request has ended by then. A leader that takes over without being handed the lease lets the old
+//! holder's duration pass once more before it acts, so that what was sent last is done and told by the watches; so does one that
+//! makes the lease anew after somebody deleted it under a holder. Times that stand in the object are never compared with a clock of ours:
 //! only that they changed counts. Every write replaces the object at a resource version, so that of two candidates one
 //! loses.
 //!
@@ -46,6 +48,8 @@ impl Timing {
 /// The right to act, for a while. Whoever writes asks it right before each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaderToken {
+    /// No request may begin before this: what the last leader sent may still be on its way.
+    pub acts_from: Instant,
     /// No request may begin at or after this.
     pub valid_until: Instant,
     /// How often the lease had changed hands when this process took it: work that began under another number is
@@ -56,7 +60,7 @@ pub struct LeaderToken {
 impl LeaderToken {
     /// Whether a request of work that began under `transitions` may begin now.
     pub fn permits(&self, transitions: i32, now: Instant) -> bool {
-        self.transitions == transitions && now < self.valid_until
+        self.transitions == transitions && self.acts_from <= now && now < self.valid_until
     }
 }
 
@@ -130,6 +134,8 @@ pub struct Election {
     known: Known,
     /// The last different record that was read and when its answer had arrived.
     watched: Option<(Record, Instant)>,
+    /// The duration of the last other holder that was seen; none once it gave the lease back or was waited for.
+    predecessor: Option<Duration>,
     /// No request before this.
     next: Instant,
 }
@@ -137,7 +143,15 @@ pub struct Election {
 impl Election {
     /// A candidate that has seen nothing.
     pub fn new(identity: String, timing: Timing, now: Instant) -> Self {
-        Self { identity, timing, place: Place::Candidate, known: Known::Nothing, watched: None, next: now }
+        Self {
+            identity,
+            timing,
+            place: Place::Candidate,
+            known: Known::Nothing,
+            watched: None,
+            predecessor: None,
+            next: now,
+        }
     }
 
     /// The right to act, if this process has it now.
@@ -210,6 +224,11 @@ impl Election {
         if self.watched.as_ref().is_none_or(|(seen, _)| *seen != record) {
             self.watched = Some((record.clone(), now));
         }
+        if record.holder.is_empty() {
+            self.predecessor = None;
+        } else if record.holder != self.identity {
+            self.predecessor = Some(record.duration);
+        }
         self.next = now;
         match self.place {
             Place::Leaving => self.known = Known::Record(record),
@@ -244,7 +263,15 @@ impl Election {
             return;
         }
         let valid_until = sent + self.timing.renew_deadline;
-        self.place = Place::Leader(LeaderToken { valid_until, transitions: record.transitions });
+        let acts_from = match self.place {
+            Place::Leader(token) => token.acts_from,
+            _ => self.predecessor.map_or(sent, |duration| now + duration),
+        };
+        if acts_from <= now {
+            self.predecessor = None;
+        }
+        let transitions = record.transitions;
+        self.place = Place::Leader(LeaderToken { acts_from, valid_until, transitions });
         self.watched = Some((record.clone(), now));
         self.known = Known::Record(record);
         self.next = sent + self.timing.retry;

@@ -49,6 +49,7 @@ fn the_first_process_makes_the_lease_and_leads() {
     election.written(record("me", 0, 0), now, now + secs(3));
     let token = election.token(now + secs(3)).unwrap();
     assert_eq!(token.valid_until, now + secs(12), "counted from when the request was sent");
+    assert!(token.permits(0, now), "nobody has to be waited for");
     assert!(token.permits(0, now + secs(11)));
     assert!(!token.permits(0, now + secs(12)), "the end is not inside");
     assert!(!token.permits(1, now), "work of another reign");
@@ -133,6 +134,52 @@ fn a_candidate_waits_for_the_duration_after_the_last_change_it_received() {
     election.read(Some(last), due);
     let Step::Replace(claim) = election.step(due) else { panic!("no claim") };
     assert_eq!((claim.transitions, claim.acquired), (5, true));
+}
+
+/// The times at which tokens let requests begin, while a leader of reign `transitions` renews every two seconds.
+fn acts_after(election: &mut Election, from: Instant, transitions: i32) -> Option<u64> {
+    (0..60).step_by(2).find(|&after| {
+        let now = from + secs(after);
+        let claim = election.step(now);
+        assert!(matches!(claim, Step::Wait(_) | Step::Replace(_)), "{claim:?}");
+        election.written(record("me", i64::try_from(after).unwrap(), transitions), now, now);
+        election.token(now).unwrap().permits(transitions, now)
+    })
+}
+
+#[test]
+fn a_leader_that_takes_over_acts_after_the_old_ones_duration_and_one_that_is_handed_the_lease_at_once() {
+    let now = Instant::now();
+    let long = Record { duration: secs(30), ..record("other", 0, 4) };
+    let mut taken = election(now);
+    taken.read(Some(long.clone()), now);
+    taken.read(Some(long.clone()), now + secs(30));
+    assert_eq!(acts_after(&mut taken, now + secs(30), 5), Some(30));
+    let mut handed = election(now);
+    handed.read(Some(long.clone()), now);
+    handed.read(Some(record("", 1, 4)), now + secs(3));
+    assert_eq!(acts_after(&mut handed, now + secs(3), 5), Some(0));
+    // The answer to the take-over got lost: whose lease it was before is not forgotten.
+    let mut lost = election(now);
+    lost.read(Some(long.clone()), now);
+    lost.read(Some(long), now + secs(30));
+    assert!(matches!(lost.step(now + secs(30)), Step::Replace(_)));
+    lost.failed(now + secs(35));
+    lost.read(Some(record("me", 1, 5)), now + secs(38));
+    assert_eq!(acts_after(&mut lost, now + secs(38), 6), Some(30));
+}
+
+#[test]
+fn whoever_makes_a_lease_anew_that_was_deleted_under_a_holder_waits_for_that_holder() {
+    let now = Instant::now();
+    let mut election = election(now);
+    election.read(Some(record("other", 0, 4)), now);
+    election.read(None, now + secs(3));
+    assert!(matches!(election.step(now + secs(3)), Step::Create(_)));
+    election.written(record("me", 0, 0), now + secs(3), now + secs(4));
+    let token = election.token(now + secs(4)).unwrap();
+    assert_eq!(token.acts_from, now + secs(24), "counted from when it leads");
+    assert!(!token.permits(0, now + secs(4)));
 }
 
 #[test]

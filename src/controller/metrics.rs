@@ -2,6 +2,7 @@
 //!
 //! May import: api
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -25,6 +26,11 @@ struct RunLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PruningLabels {
+    reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResourceLabels {
     resource: String,
 }
@@ -42,6 +48,8 @@ pub struct Metrics {
     registry: Registry,
     runs: Family<RunLabels, Counter>,
     planning: Histogram,
+    candidates: Counter,
+    prunings: Family<PruningLabels, Counter>,
     fragmentation: Family<ResourceLabels, Gauge<f64, AtomicU64>>,
     leader: Gauge,
     errors: Family<ErrorLabels, Counter>,
@@ -60,6 +68,8 @@ impl Metrics {
             registry: Registry::with_prefix("kubectl_repack"),
             runs: Family::default(),
             planning: Histogram::new(PLANNING_BOUNDS),
+            candidates: Counter::default(),
+            prunings: Family::default(),
             fragmentation: Family::default(),
             leader: Gauge::default(),
             errors: Family::default(),
@@ -74,6 +84,16 @@ impl Metrics {
             "planning_seconds",
             "Seconds that planning took, snapshot included",
             metrics.planning.clone(),
+        );
+        registry.register(
+            "planning_candidates",
+            "Nodes that some plan could empty, over all plans made",
+            metrics.candidates.clone(),
+        );
+        registry.register(
+            "planning_prunings",
+            "Occupied nodes that stay, over all plans made, by the code that explain and the report use",
+            metrics.prunings.clone(),
         );
         registry.register(
             "fragmentation_ratio",
@@ -99,9 +119,13 @@ impl Metrics {
         self.runs.get_or_create(&labels).inc();
     }
 
-    /// A plan was made.
-    pub fn planned(&self, took: Duration) {
+    /// A plan was made: nodes that it could have emptied, and those that stay by the code of the reason.
+    pub fn planned(&self, took: Duration, candidates: u64, prunings: &BTreeMap<&'static str, u64>) {
         self.planning.observe(took.as_secs_f64());
+        self.candidates.inc_by(candidates);
+        for (reason, nodes) in prunings {
+            self.prunings.get_or_create(&PruningLabels { reason: (*reason).to_owned() }).inc_by(*nodes);
+        }
     }
 
     /// The rates now; resources that are not among them are gone.
@@ -157,7 +181,11 @@ mod tests {
     fn everything_that_happened_stands_in_the_text() {
         let metrics = Metrics::new();
         metrics.run_ended(Mode::DryRun, Reason::RepackRecommended);
-        metrics.planned(Duration::from_millis(30));
+        metrics.planned(
+            Duration::from_millis(30),
+            7,
+            &BTreeMap::from([("UnmovablePod", 2), ("Receives", 3)]),
+        );
         metrics.fragmentation(&[("old.io/x".to_owned(), 0.5)]);
         metrics.fragmentation(&[("x.io/npu".to_owned(), 0.25)]);
         metrics.leads(true);
@@ -167,6 +195,8 @@ mod tests {
             r#"kubectl_repack_runs_total{mode="DryRun",reason="RepackRecommended"} 1"#,
             "kubectl_repack_planning_seconds_count 1",
             r#"kubectl_repack_planning_seconds_bucket{le="0.05"} 1"#,
+            "kubectl_repack_planning_candidates_total 7",
+            r#"kubectl_repack_planning_prunings_total{reason="UnmovablePod"} 2"#,
             r#"kubectl_repack_fragmentation_ratio{resource="x.io/npu"} 0.25"#,
             "kubectl_repack_leader 1",
             r#"kubectl_repack_api_errors_total{verb="update",resource="repackruns/status",code="409"} 1"#,

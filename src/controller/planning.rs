@@ -4,44 +4,116 @@
 //!
 //! May import: api, engine, plan, snapshot, fragmentation
 
-use super::run::{MOST_BYTES, Outcome};
-use crate::api::Reason;
+use std::collections::BTreeMap;
+
+use kube::core::DynamicObject;
+
+use super::run::Outcome;
+use crate::api::{Reason, RepackRunStatus};
 use crate::engine::{self, Fault};
 use crate::fragmentation::{Rate, resources_in_use};
+use crate::plan::Planned;
 use crate::plan::request::Request;
 use crate::plan::status::{dry_run_status, unknown_resource_status};
 use crate::snapshot::Snapshot;
 use crate::snapshot::read::LeftOut;
 
-/// Plans, and what the planner noticed beside it.
-pub fn plan(snapshot: &Snapshot, request: &Request) -> (Outcome, Vec<String>) {
-    if snapshot.resource_named(&request.resource).is_none() {
-        let status = unknown_resource_status(snapshot, &request.resource);
-        return (Outcome::Planned(Box::new(status)), Vec::new());
+/// Largest object in bytes that is written: two thirds of what API servers take, so that a run can still get labels,
+/// annotations and what other writers add.
+const MOST_BYTES: u64 = 1_000_000;
+
+/// What a status gets beside what the planner writes: times and generation.
+const TIMES: u64 = 1_000;
+
+/// Bytes that a run's object leaves for the planner's status.
+pub fn room(object: &DynamicObject) -> u64 {
+    let mut rest = object.clone();
+    if let Some(data) = rest.data.as_object_mut() {
+        data.remove("status");
     }
-    match engine::plan(snapshot, request) {
-        Ok(planned) => {
-            let status = dry_run_status(snapshot, &planned);
-            (Outcome::Planned(Box::new(status)), planned.report.warnings)
+    let rest = serde_json::to_vec(&rest).map_or(u64::MAX, |text| length(text.len()));
+    MOST_BYTES.saturating_sub(rest).saturating_sub(TIMES)
+}
+
+fn length(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// What came of planning.
+#[derive(Debug)]
+pub struct Answer {
+    /// How the run ends.
+    pub outcome: Outcome,
+    /// What the planner noticed beside it; sentences without a full stop.
+    pub noticed: Vec<String>,
+    /// Nodes that some plan of the request could empty.
+    pub candidates: u64,
+    /// Occupied nodes that stay, by the code of the reason.
+    pub prunings: BTreeMap<&'static str, u64>,
+}
+
+impl Answer {
+    /// An answer without a look at any node.
+    fn at_once(outcome: Outcome) -> Self {
+        Self { outcome, noticed: Vec::new(), candidates: 0, prunings: BTreeMap::new() }
+    }
+
+    fn of(status: RepackRunStatus, planned: Planned) -> Self {
+        let kept = &planned.report.kept;
+        let choices = kept.iter().filter(|kept| kept.why.is_choice()).count();
+        let mut prunings = BTreeMap::new();
+        for kept in kept {
+            *prunings.entry(kept.why.code()).or_default() += 1;
         }
-        // The resource is known, so what can not be resolved is the scope.
-        Err(Fault::Request(why)) => {
-            (Outcome::Fault(Reason::ScopeResolutionFailed, sentence(&why)), Vec::new())
-        }
-        Err(Fault::Refused(finding)) => {
-            let why = format!("the plan broke a rule and is not shown: {}", finding.line(snapshot));
-            (Outcome::Fault(Reason::ReconcileFailed, sentence(&why)), Vec::new())
+        Self {
+            outcome: Outcome::Planned(Box::new(status)),
+            candidates: length(planned.plan.freed.len() + choices),
+            prunings,
+            noticed: planned.report.warnings,
         }
     }
 }
 
-/// The same outcome with what was not read in its message: a plan without a kind is not the plan with it.
-pub fn with_left_out(mut outcome: Outcome, left_out: &[LeftOut]) -> Outcome {
+/// How a run ends on a snapshot some kinds of which were not read.
+pub fn answer(snapshot: &Snapshot, request: &Request, left_out: &[LeftOut]) -> Answer {
+    let mut request = request.clone();
+    // It stands in the message, and the message in both conditions.
+    let unknown = length(3 * unknown(left_out).len());
+    request.max_object_bytes = request.max_object_bytes.map(|most| most.saturating_sub(unknown));
+    let answer = plan(snapshot, &request);
+    Answer { outcome: with_left_out(answer.outcome, left_out), ..answer }
+}
+
+/// Plans.
+pub fn plan(snapshot: &Snapshot, request: &Request) -> Answer {
+    let fault = |reason, why: &str| Answer::at_once(Outcome::Fault(reason, sentence(why)));
+    if snapshot.resource_named(&request.resource).is_none() {
+        let status = unknown_resource_status(snapshot, &request.resource);
+        return Answer::at_once(Outcome::Planned(Box::new(status)));
+    }
+    match engine::plan(snapshot, request) {
+        Ok(planned) => Answer::of(dry_run_status(snapshot, &planned), planned),
+        // The resource is known, so what can not be resolved is the scope.
+        Err(Fault::Request(why)) => fault(Reason::ScopeResolutionFailed, &why),
+        Err(Fault::Refused(finding)) => {
+            let why = format!("the plan broke a rule and is not shown: {}", finding.line(snapshot));
+            fault(Reason::ReconcileFailed, &why)
+        }
+    }
+}
+
+/// What was not read, as the end of a message.
+fn unknown(left_out: &[LeftOut]) -> String {
     if left_out.is_empty() {
-        return outcome;
+        return String::new();
     }
     let kinds: Vec<String> = left_out.iter().map(|left| format!("{} ({})", left.kind, left.reason)).collect();
-    let unknown = format!(" Unknown, because it was not read: {}.", kinds.join("; "));
+    format!(" Unknown, because it was not read: {}.", kinds.join("; "))
+}
+
+/// The same outcome with what was not read in its message: a plan without a kind is not the plan with it.
+fn with_left_out(mut outcome: Outcome, left_out: &[LeftOut]) -> Outcome {
+    let unknown = unknown(left_out);
     match &mut outcome {
         Outcome::Planned(status) => {
             status.message += &unknown;
@@ -54,8 +126,8 @@ pub fn with_left_out(mut outcome: Outcome, left_out: &[LeftOut]) -> Outcome {
     outcome
 }
 
-/// How a run ends whose object with the plan would have `bytes` bytes, if that is too much. Nothing is cut: half a plan
-/// is another plan.
+/// How a run ends whose object with the plan would have `bytes` bytes, if that is too much: plans are made to fit, but
+/// what stands in them beside the moves may be too much already. Nothing is cut: half a plan is another plan.
 pub fn too_large(bytes: u64) -> Option<Outcome> {
     (bytes > MOST_BYTES).then(|| {
         let message = format!(
@@ -91,12 +163,14 @@ pub fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::api::{ObjectSelection, Phase, RepackRunStatus, Scope, ScopeRule};
+    use crate::api::{ObjectSelection, Phase, Scope, ScopeRule};
     use crate::plan::testing::{CARDS, Cluster};
 
     fn planned(cluster: Cluster, request: &Request) -> Outcome {
-        plan(&cluster.build(), request).0
+        plan(&cluster.build(), request).outcome
     }
 
     fn status(outcome: Outcome) -> RepackRunStatus {
@@ -125,6 +199,13 @@ mod tests {
         assert_eq!(found.plan.unwrap().summary.freed_node_count, 1);
         let found = status_of(Cluster::new().nodes(2, 8).pod("a/x n1 8 -"));
         assert_eq!(found.conditions[1].reason, Reason::NoFragmentation);
+    }
+
+    #[test]
+    fn every_occupied_node_is_freed_or_stays_for_a_reason_that_is_counted() {
+        let answer = plan(&spread().build(), &Request::for_resource(CARDS));
+        assert_eq!(answer.prunings, BTreeMap::from([("UnmovablePod", 2)]));
+        assert_eq!(answer.candidates, 1, "the node that is freed");
     }
 
     #[test]
@@ -164,6 +245,43 @@ mod tests {
         let Some(Outcome::Fault(reason, message)) = too_large(MOST_BYTES + 1) else { panic!() };
         assert_eq!(reason, Reason::ReconcileFailed);
         assert!(message.contains("spec.planner.maxFreedNodes"));
+    }
+
+    #[test]
+    fn a_status_has_the_room_that_metadata_and_spec_leave_and_is_whole_without_what_it_replaces() {
+        let object = |names: usize| -> DynamicObject {
+            let names: Vec<String> = (0..names).map(|at| format!("node-{at:04}")).collect();
+            serde_json::from_value(json!({
+                "apiVersion": "repack.volcano.sh/v1alpha1", "kind": "RepackRun", "metadata": {"name": "a"},
+                "spec": {"mode": "DryRun", "scope": {"nodes": {"include": {"names": names}}}},
+                "status": {"phase": "Running", "message": "x".repeat(5_000)},
+            }))
+            .unwrap()
+        };
+        let bare = room(&object(0));
+        assert!((MOST_BYTES - 2_000..MOST_BYTES - TIMES).contains(&bare), "{bare}");
+        // A name, its quotes and a comma.
+        assert_eq!(bare - room(&object(1_000)), 1_000 * 12 - 1);
+    }
+
+    #[test]
+    fn a_plan_fits_with_what_was_not_read_in_all_its_messages() {
+        let mut cluster = Cluster::new().nodes(20, 8);
+        for at in 1..=20 {
+            cluster = cluster.group(&format!("a/g{at}"), 1).pod(&format!("a/p{at} n{at} 2 g{at}"));
+        }
+        let snapshot = cluster.build();
+        let size = |outcome: Outcome| serde_json::to_vec(&status(outcome)).unwrap().len();
+        let request = Request::for_resource(CARDS);
+        let all = size(answer(&snapshot, &request, &[]).outcome);
+        let request = Request { max_object_bytes: Some(length(all)), ..request };
+        assert_eq!(size(answer(&snapshot, &request, &[]).outcome), all);
+        let reason = "cannot list queues".to_owned();
+        let left_out = [LeftOut { kind: "Queue".to_owned(), count: None, reason }];
+        let limited = answer(&snapshot, &request, &left_out).outcome;
+        assert!(size(limited.clone()) <= all);
+        let plan = status(limited).plan.unwrap();
+        assert!(plan.limited_by_size && (1..15).contains(&plan.summary.freed_node_count));
     }
 
     #[test]

@@ -16,10 +16,6 @@ use crate::api::{
 };
 use crate::plan::request::{Movability, Request};
 
-/// Largest object in bytes that is written: two thirds of what API servers take, so that a run can still get labels,
-/// annotations and what other writers add.
-pub const MOST_BYTES: u64 = 1_000_000;
-
 /// What the process was told that runs do not carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -118,7 +114,6 @@ fn request(spec: &RepackRunSpec, rules: &Rules, now: Timestamp) -> Result<Reques
         faults.join("; ")
     })?;
     request.now = Some(now.as_second());
-    request.max_object_bytes = Some(MOST_BYTES);
     Ok(request)
 }
 

@@ -66,7 +66,6 @@ fn a_run_is_planned_after_its_status_says_so_and_the_times_are_those_of_the_firs
     let running = run(&dry_run(), &stored(&started));
     let Step::Plan(request) = next(&running, &Rules::default(), at("2026-07-30T10:00:09Z")) else { panic!() };
     assert_eq!((request.resource.as_str(), request.now), (CARDS, Some(1_785_405_609)));
-    assert_eq!(request.max_object_bytes, Some(MOST_BYTES));
 
     let snapshot = Cluster::new().nodes(2, 8).pod("a/x n1 8 -").build();
     let planned = crate::engine::plan(&snapshot, &request).unwrap();

@@ -18,6 +18,8 @@ pub struct Entry {
     pub run: Run,
     /// What a status is written into.
     pub object: Option<DynamicObject>,
+    /// The server takes nothing that is written into this version of it.
+    pub given_up: bool,
 }
 
 /// All runs.
@@ -87,7 +89,19 @@ impl Runs {
             return;
         }
         let object = (!matches!(run.recorded, Recorded::Finished { .. })).then_some(object);
-        self.by_name.insert(run.name.clone(), Entry { run, object });
+        // A list may bring the same version again.
+        let known = self.by_name.get(&run.name);
+        let given_up = known.is_some_and(|known| {
+            known.given_up && (&known.run.uid, &known.run.version) == (&run.uid, &run.version)
+        });
+        self.by_name.insert(run.name.clone(), Entry { run, object, given_up });
+    }
+
+    /// Passes over a run until it changes.
+    pub fn give_up(&mut self, name: &str, uid: &str) {
+        if let Some(entry) = self.by_name.get_mut(name).filter(|entry| entry.run.uid == uid) {
+            entry.given_up = true;
+        }
     }
 
     /// Forgets a run that the server says is gone.
@@ -107,7 +121,7 @@ impl Runs {
     /// The first run with something to do.
     pub fn work(&self, rules: &Rules, now: Timestamp) -> Work<'_> {
         let mut earliest: Option<Timestamp> = None;
-        for entry in self.in_order() {
+        for entry in self.in_order().into_iter().filter(|entry| !entry.given_up) {
             match next(&entry.run, rules, now) {
                 Step::Leave(_) => {}
                 Step::Later(at) => earliest = Some(earliest.map_or(at, |known| known.min(at))),
@@ -196,6 +210,21 @@ mod tests {
         assert_eq!(first(&runs).as_deref(), Some("a"), "the older one was deleted");
         runs.take(Event::Delete(object("a", "2", 12, &json!({}))));
         assert_eq!(first(&runs), None);
+    }
+
+    #[test]
+    fn a_run_that_is_given_up_is_passed_over_until_it_changes() {
+        let mut runs = Runs::default();
+        runs.keep(object("a", "1", 1, &json!({})));
+        runs.keep(object("b", "2", 2, &json!({})));
+        runs.give_up("a", "other");
+        assert_eq!(first(&runs).as_deref(), Some("a"), "another run of this name");
+        runs.give_up("a", "1");
+        assert_eq!(first(&runs).as_deref(), Some("b"));
+        runs.take(Event::InitApply(object("a", "1", 1, &json!({}))));
+        assert_eq!(first(&runs).as_deref(), Some("b"), "the same version from a list");
+        runs.take(Event::Apply(object("a", "1", 3, &json!({}))));
+        assert_eq!(first(&runs).as_deref(), Some("a"));
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub enum WriteError {
     /// There is no such object any more.
     #[error("the object is gone")]
     Gone,
-    /// The server refused, or its answer is not known.
+    /// The server takes no object like this, however often it is asked.
+    #[error("{0}")]
+    Refused(String),
+    /// The server refused for now, or its answer is not known.
     #[error("{0}")]
     Failed(String),
 }
@@ -137,7 +140,13 @@ impl Writer {
         }
         let failed = |code, sentence: String| {
             self.metrics.failed(verb, resource, code);
-            WriteError::Failed(format!("cannot {verb} {resource}: {sentence}"))
+            let sentence = format!("cannot {verb} {resource}: {sentence}");
+            // Bad request, too large, invalid.
+            if matches!(code, 400 | 413 | 422) {
+                WriteError::Refused(sentence)
+            } else {
+                WriteError::Failed(sentence)
+            }
         };
         match timeout(self.limit, request).await {
             Ok(Ok(answer)) => Ok(answer),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::pages::{get, send};
 use super::{Connected, LiveError};
-use crate::api::names::{CONTROLLER_LEASE, MANAGER};
+use crate::api::names::{CONTROLLER_LEASE, MANAGER, VERSION_ANNOTATION};
 
 /// The server's version: major and minor.
 ///
@@ -123,6 +123,6 @@ pub async fn holder(connected: &Connected, namespace: &str) -> Result<Option<Hol
         return Ok(None);
     }
     let seconds = object.pointer("/spec/leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(0);
-    let version = Some(text("/metadata/annotations/repack.volcano.sh~1version")).filter(|v| !v.is_empty());
+    let version = object["metadata"]["annotations"][VERSION_ANNOTATION].as_str().map(str::to_owned);
     Ok(Some(Holder { identity, renewed: text("/spec/renewTime"), seconds, version }))
 }

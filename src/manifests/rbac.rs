@@ -26,20 +26,21 @@ pub fn controller() -> Vec<Value> {
         "kind": "ServiceAccount",
         "metadata": {"name": CONTROLLER, "namespace": NAMESPACE, "labels": labels()},
     });
-    let mut everywhere = reads(&["get", "list", "watch"]);
+    // Whatever is read is followed by a watch; nothing is asked for by itself but the lease.
+    let mut everywhere = reads(&["list", "watch"]);
     everywhere.extend([
         // Runs are followed, and deleted when their ttlSecondsAfterFinished is over.
-        rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch", "delete"]),
-        rule(GROUP, &["repackruns/status"], &["patch", "update"]),
+        rule(GROUP, &[REPACK_RUNS], &["list", "watch", "delete"]),
+        rule(GROUP, &["repackruns/status"], &["update"]),
         // Whether the definition is ours: only then runs are answered.
-        definition(&["get", "list", "watch"]),
+        definition(&["list", "watch"]),
     ]);
     let lease = vec![
         // The name of what does not exist yet can not be a condition.
         rule("coordination.k8s.io", &["leases"], &["create"]),
         named(rule("coordination.k8s.io", &["leases"], &["get", "update"]), CONTROLLER_LEASE),
     ];
-    let events = vec![rule("", &["events"], &["create", "patch"])];
+    let events = vec![rule("", &["events"], &["create"])];
     let leader = format!("{CONTROLLER}-leader");
     let recorder = format!("{CONTROLLER}-events");
     vec![
@@ -61,7 +62,9 @@ pub fn users() -> Vec<Value> {
     // `doctor` asks whose the definition is and whether a controller lives.
     let lease = named(rule("coordination.k8s.io", &["leases"], &["get"]), CONTROLLER_LEASE);
     reader.extend([follow(), definition(&["get"]), lease]);
-    let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"])];
+    // Whether the controller that answers is of the plugin's version.
+    let lease = named(rule("coordination.k8s.io", &["leases"], &["get"]), CONTROLLER_LEASE);
+    let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"]), lease];
     vec![role("ClusterRole", READER, None, &reader), role("ClusterRole", RUNNER, None, &runner)]
 }
 
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn every_kind_that_planning_reads_is_in_the_roles_that_read_clusters() {
         for (role, verbs) in
-            [(controller().remove(1), &["get", "list", "watch"][..]), (users().remove(0), &["get", "list"])]
+            [(controller().remove(1), &["list", "watch"]), (users().remove(0), &["get", "list"])]
         {
             for kind in Kind::ALL {
                 let allowed = role["rules"].as_array().unwrap().iter().any(|rule| {

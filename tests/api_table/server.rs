@@ -216,7 +216,7 @@ fn the_base_is_accepted_and_gives_the_rights_it_says() {
         "list pods -A",
         "watch podgroups.scheduling.volcano.sh -A",
         "delete repackruns.repack.volcano.sh",
-        "patch repackruns.repack.volcano.sh --subresource=status",
+        "update repackruns.repack.volcano.sh --subresource=status",
         "watch customresourcedefinitions.apiextensions.k8s.io/repackruns.repack.volcano.sh",
         "create events -n default",
         "create leases.coordination.k8s.io -n kubectl-repack",
@@ -226,6 +226,11 @@ fn the_base_is_accepted_and_gives_the_rights_it_says() {
     }
     for what in [
         "get secrets -A",
+        "get pods -A",
+        "get repackruns.repack.volcano.sh",
+        "get customresourcedefinitions.apiextensions.k8s.io/repackruns.repack.volcano.sh",
+        "patch repackruns.repack.volcano.sh --subresource=status",
+        "patch events -n default",
         "create repackruns.repack.volcano.sh",
         "delete pods -A",
         "create pods --subresource=eviction -A",
@@ -250,6 +255,7 @@ fn the_base_is_accepted_and_gives_the_rights_it_says() {
         ("reader", "get secrets -A", false),
         ("runner", "create repackruns.repack.volcano.sh", true),
         ("runner", "delete repackruns.repack.volcano.sh", false),
+        ("runner", "get leases.coordination.k8s.io/kubectl-repack-controller -n kubectl-repack", true),
         ("runner", "list pods -A", false),
     ] {
         assert_eq!(may(who, what), allowed, "{who}: {what}");

@@ -16,10 +16,13 @@
 pub mod audit;
 pub mod client;
 mod config;
+pub mod controller;
 pub mod guide;
 mod kubectl;
+pub mod measure;
 pub mod objects;
 pub mod process;
+pub mod server;
 mod start;
 pub mod tools;
 mod wait;

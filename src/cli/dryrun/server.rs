@@ -12,6 +12,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::cli::options::PlanOptions;
 use crate::cli::output::Out;
+use crate::cli::skew;
 use crate::cli::status::{connected, end_of, failed, until};
 use crate::live::{block_on, runs};
 use crate::plan::request::Movability;
@@ -66,6 +67,7 @@ pub fn evaluate(
         let created = runs::create(&connected, &run).await?;
         named = created.metadata.name.unwrap_or_default();
         out.status(format!("repackrun.repack.volcano.sh/{named} created"));
+        skew::warn(skew::leader(&connected).await.as_ref(), out);
         let started = std::time::Instant::now();
         let mut told = String::new();
         let see = |run: Option<&RepackRun>| {

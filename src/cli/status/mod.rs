@@ -16,6 +16,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::options::View;
 use super::output::{Out, json, yaml};
+use super::skew;
 use crate::api::{Phase, RepackRun, nearest};
 use crate::live::{Connected, LiveError, block_on, connect::connect, runs};
 
@@ -28,8 +29,12 @@ pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
             Err(CliError::usage("a watch follows one run").hint("kubectl repack status NAME --watch"))
         }
         (None, false) => {
-            let runs = block_on(async { runs::all(&connected(cluster).await?).await });
-            let runs = runs.map_err(|fault| failed(fault, "the runs"))?;
+            let runs = block_on(async {
+                let connected = connected(cluster).await?;
+                Ok((runs::all(&connected).await?, skew::leader(&connected).await))
+            });
+            let (runs, leader) = runs.map_err(|fault| failed(fault, "the runs"))?;
+            skew::warn(leader.as_ref(), out);
             out.data(&list::list(&runs, &view, now)?);
             if runs.is_empty() && matches!(view.format, Format::Table | Format::Wide) {
                 out.status("No runs found.");
@@ -41,9 +46,10 @@ pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
                 let connected = connected(cluster).await?;
                 let found = runs::find(&connected, name).await?;
                 let others = if found.is_none() { runs::all(&connected).await? } else { Vec::new() };
-                Ok((found, others))
+                Ok((found, others, skew::leader(&connected).await))
             });
-            let (found, others) = found.map_err(|fault| failed(fault, name))?;
+            let (found, others, leader) = found.map_err(|fault| failed(fault, name))?;
+            skew::warn(leader.as_ref(), out);
             let found = found.ok_or_else(|| unknown(name, &others))?;
             out.data(&one(&found, &view, now)?);
             Ok(Exit::Done)
@@ -63,6 +69,7 @@ fn watch(
     let mut printed = String::new();
     let ended = block_on(async {
         let connected = connected(cluster).await?;
+        skew::warn(skew::leader(&connected).await.as_ref(), out);
         let see = |run: Option<&RepackRun>| {
             let Some(run) = run else {
                 return Some(Err(CliError::failure(format!("run {name} does not exist"))));

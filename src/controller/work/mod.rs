@@ -3,7 +3,9 @@
 //! It is one task. Planning goes to a thread of its own while the worker keeps listening, so that a cancelled or
 //! deleted run is known when its plan is there. A plan made under another reign, or of a run that changed, is dropped.
 //!
-//! May import: api, plan
+//! May import: api, controller
+
+mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,29 +23,20 @@ use tokio::time::sleep_until;
 use tracing::Instrument;
 
 use super::ClusterState;
-use super::event::of_end;
 use super::lease::LeaderToken;
 use super::metrics::Metrics;
 use super::object::{Recorded, Run};
 use super::ownership::{Ownership, resource};
-use super::planning::{self, sentence, too_large};
-use super::run::{Leave, Outcome, Rules, Step, ended, next, reason_of};
+use super::run::{Leave, Rules, Step, next};
 use super::runs::{Runs, Work};
-use super::write::{WriteError, Writer};
-use crate::api::{Mode, Reason, RepackRunStatus};
-use crate::plan::request::Request;
+use super::write::Writer;
+use crate::api::RepackRunStatus;
 
-/// Between two looks at whether the cluster's lists have arrived, and after a run changed under a write.
+/// Between two looks at whether the cluster's lists have arrived.
 const SHORT: Duration = Duration::from_millis(100);
-
-/// Longest wait between two attempts.
-const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Longest wait for a time that a clock tells: clocks are set.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-
-/// Attempts at a snapshot before the run ends: about half a minute.
-const SNAPSHOTS: u32 = 5;
 
 /// What the probes need to know of the worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +68,10 @@ pub struct Worker {
     not_before: Instant,
     /// UIDs of runs of which it was said that they are left alone.
     told: BTreeSet<String>,
+    /// Writes in a row that met a changed object.
+    conflicts: u32,
+    /// A run and its last status, whose write has no answer that is known.
+    unsure: Option<(Run, RepackRunStatus)>,
 }
 
 /// What the worker does after a turn.
@@ -132,6 +129,8 @@ impl Worker {
             attempts: 0,
             not_before: Instant::now(),
             told: BTreeSet::new(),
+            conflicts: 0,
+            unsure: None,
         };
         (worker, receiver)
     }
@@ -247,6 +246,10 @@ impl Worker {
             return Wake::WhenSomethingHappens;
         }
         let now = Instant::now();
+        let Some(token) = *self.tokens.borrow() else { return Wake::WhenSomethingHappens };
+        if now < token.acts_from {
+            return Wake::At(token.acts_from);
+        }
         let Some(reign) = self.reign() else { return Wake::WhenSomethingHappens };
         if self.ownership != Ownership::Ours || !self.runs.complete() {
             return Wake::WhenSomethingHappens;
@@ -257,6 +260,7 @@ impl Worker {
         if !self.state.synced() {
             return Wake::At(now + SHORT);
         }
+        self.settle(reign).await;
         let time = Timestamp::now();
         let (run, object, step) = match self.runs.work(&self.rules, time) {
             Work::Nothing => return Wake::WhenSomethingHappens,
@@ -270,135 +274,5 @@ impl Worker {
         let done = self.carry_out(reign, &run, object, step).instrument(span.clone()).await;
         let _inside = span.enter();
         self.after(&run, done)
-    }
-
-    async fn carry_out(
-        &mut self,
-        reign: i32,
-        run: &Run,
-        object: Option<DynamicObject>,
-        step: Step,
-    ) -> Result<(), WriteError> {
-        match (step, object) {
-            (Step::Delete, _) => {
-                self.writer.delete(reign, run).await?;
-                tracing::info!("deleted: its time after the end is over");
-                self.runs.forget(&run.name, &run.uid);
-            }
-            (Step::Start(status), Some(object)) => {
-                let object = Writer::with_status(&object, &status)?;
-                self.runs.keep(self.writer.status(reign, &object).await?);
-                tracing::info!("planning begins");
-            }
-            (Step::End(status), Some(object)) => self.end(reign, run, &object, *status).await?,
-            (Step::Plan(request), Some(_)) => {
-                let Some(outcome) = self.plan(reign, *request).await? else { return Ok(()) };
-                // Cancelled, deleted or changed in the meantime: then the next turn knows what to do.
-                let latest = self.runs.get(&run.name).filter(|entry| entry.run.uid == run.uid).cloned();
-                if let Some(entry) = latest
-                    && let Some(object) = entry.object
-                    && matches!(next(&entry.run, &self.rules, Timestamp::now()), Step::Plan(_))
-                {
-                    let status = ended(&entry.run, outcome, Timestamp::now());
-                    self.end(reign, &entry.run, &object, status).await?;
-                }
-            }
-            (Step::Start(_) | Step::End(_) | Step::Plan(_), None) | (Step::Leave(_) | Step::Later(_), _) => {}
-        }
-        Ok(())
-    }
-
-    /// Writes a run's last status and tells of it.
-    async fn end(
-        &mut self,
-        reign: i32,
-        run: &Run,
-        object: &DynamicObject,
-        mut status: RepackRunStatus,
-    ) -> Result<(), WriteError> {
-        let mut object = Writer::with_status(object, &status)?;
-        let bytes = serde_json::to_vec(&object).map_or(0, |text| text.len());
-        if let Some(outcome) = too_large(u64::try_from(bytes).unwrap_or(u64::MAX)) {
-            status = ended(run, outcome, Timestamp::now());
-            object = Writer::with_status(&object, &status)?;
-        }
-        let stored = self.writer.status(reign, &object).await?;
-        self.runs.keep(stored);
-        if let Some(reason) = reason_of(&status) {
-            tracing::info!(reason = reason.as_str(), "the run has ended: {}", status.message);
-            self.metrics.run_ended(Mode::DryRun, reason);
-        }
-        for happened in of_end(&status) {
-            self.writer.event(reign, run, &happened).await;
-        }
-        Ok(())
-    }
-
-    /// Plans on another thread while listening. None: the work is not to be finished here.
-    async fn plan(&mut self, reign: i32, request: Request) -> Result<Option<Outcome>, WriteError> {
-        let state = Arc::clone(&self.state);
-        let begun = Instant::now();
-        let work = move || {
-            let (snapshot, left_out) = state.snapshot()?;
-            let (outcome, noticed) = planning::plan(&snapshot, &request);
-            Ok::<_, String>((planning::with_left_out(outcome, &left_out), noticed, left_out))
-        };
-        let mut handle = tokio::task::spawn_blocking(work);
-        let answer = loop {
-            tokio::select! {
-                answer = &mut handle => break answer,
-                happened = self.happening() => {
-                    let stopped = self.take(happened);
-                    if stopped || self.reign() != Some(reign) {
-                        return Ok(None);
-                    }
-                }
-            }
-        };
-        self.metrics.planned(begun.elapsed());
-        match answer {
-            Ok(Ok((outcome, noticed, left_out))) => {
-                for sentence in noticed {
-                    tracing::warn!("{sentence}");
-                }
-                for left in left_out {
-                    tracing::warn!(kind = left.kind, "planned without it: {}", left.reason);
-                }
-                Ok(Some(outcome))
-            }
-            Ok(Err(why)) if self.attempts + 1 < SNAPSHOTS => {
-                Err(WriteError::Failed(format!("the cluster's state cannot be used: {why}")))
-            }
-            Ok(Err(why)) => {
-                let message = sentence(&format!("the cluster's state cannot be used: {why}"));
-                Ok(Some(Outcome::Fault(Reason::ReconcileFailed, message)))
-            }
-            Err(_) => {
-                let message = "The planner stopped over a fault of its own; the controller's log has it.";
-                Ok(Some(Outcome::Fault(Reason::ReconcileFailed, message.to_owned())))
-            }
-        }
-    }
-
-    /// When to go on after a step.
-    fn after(&mut self, run: &Run, done: Result<(), WriteError>) -> Wake {
-        let now = Instant::now();
-        match done {
-            Ok(()) => {
-                self.attempts = 0;
-                return Wake::AtOnce;
-            }
-            Err(WriteError::NotLeader) => tracing::warn!("not written: this process does not lead any more"),
-            // The watch brings what changed.
-            Err(WriteError::Conflict) => self.not_before = now + SHORT,
-            Err(WriteError::Gone) => self.runs.forget(&run.name, &run.uid),
-            Err(WriteError::Failed(why)) => {
-                self.attempts += 1;
-                let wait = Duration::from_secs(1 << self.attempts.min(5).saturating_sub(1));
-                self.not_before = now + wait.min(LONGEST_BACKOFF);
-                tracing::warn!("{why}; trying again");
-            }
-        }
-        Wake::At(self.not_before.max(now + Duration::from_millis(1)))
     }
 }
