@@ -325,6 +325,42 @@ fn without_the_label_on_the_definition_no_run_is_touched_and_the_controller_is_n
 }
 
 #[test]
+fn beside_volcanos_own_engine_no_run_is_touched_until_it_is_stopped() {
+    let Some((cluster, _alone)) = cluster() else { return };
+    cluster.namespace("volcano-system");
+    cluster.create(&json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "volcano-system", "name": "volcano-repack-engine"},
+        "spec": {"selector": {"matchLabels": {"app": "engine"}}, "template": {
+            "metadata": {"labels": {"app": "engine"}},
+            "spec": {"containers": [{"name": "main", "image": "alpine:3.20"}]},
+        }},
+    }));
+    let engine = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-repack-engine";
+    cluster.wait_for("the engine to run", SOON, || {
+        (cluster.get("admin", engine).body["status"]["readyReplicas"] == 1).then_some(())
+    });
+    let controller = start(cluster, ACCOUNT, "beside", &[]);
+    cluster.create(&run("contested", &json!({})));
+    cluster.wait_for("the controller to be unready", SOON, || {
+        let (code, text) = controller.asked("health_port", "/readyz");
+        (code == 503
+            && text.contains("another repack engine runs in this cluster, pod volcano-system/volcano-"))
+        .then_some(())
+    });
+    cluster
+        .wait_for("a line in the log", SOON, || controller.says("another repack engine runs").then_some(()));
+    assert_eq!(get(cluster, "contested")["status"], Value::Null);
+    let program = env!("CARGO_BIN_EXE_kubectl-repack");
+    let done = cluster.command("admin", program).args(["doctor", "-o", "json"]).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(told.contains("Volcano's own engine runs in volcano-system"), "{told}");
+    cluster.delete("admin", engine).ok();
+    assert_eq!(reason(&ended(cluster, "contested")), "RepackRecommended");
+    controller.end();
+}
+
+#[test]
 fn commands_on_runs_warn_of_a_controller_of_another_version_and_of_no_other() {
     let Some((cluster, _alone)) = cluster() else { return };
     let controller = ready(cluster, ACCOUNT, "version", &[]);

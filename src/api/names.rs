@@ -21,6 +21,9 @@ pub const CONTROLLER_LEASE: &str = "kubectl-repack-controller";
 /// Annotation of the leader lease: the holder's version.
 pub const VERSION_ANNOTATION: &str = "repack.volcano.sh/version";
 
+/// Deployment of Volcano's own repack engine, which answers the same runs; its pods are named after it.
+pub const VOLCANO_ENGINE: &str = "volcano-repack-engine";
+
 /// Label or annotation that always keeps a pod where it is (value `true`), on pod, PodGroup, owner or namespace.
 pub const PROTECTED: &str = "repack.volcano.sh/protected";
 /// cluster-autoscaler's pod annotation; the value `false` means "do not evict".

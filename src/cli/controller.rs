@@ -13,6 +13,7 @@ use super::error::CliError;
 use super::options::movability;
 use super::output::{Out, log};
 use crate::api::OnBlockedPdb;
+use crate::api::names::VOLCANO_ENGINE;
 use crate::controller::lease::Timing;
 use crate::controller::run::Rules;
 use crate::controller::{self, ClusterState, Settings};
@@ -55,6 +56,10 @@ struct Followed(Cache);
 impl ClusterState for Followed {
     fn synced(&self) -> bool {
         self.0.synced()
+    }
+
+    fn other_engine(&self) -> Option<String> {
+        self.0.running_pod_of(VOLCANO_ENGINE)
     }
 
     fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), String> {

@@ -11,8 +11,9 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::options::View;
 use super::output::{Out, Table, json, yaml};
+use crate::api::names::VOLCANO_ENGINE;
 use crate::api::{API_VERSION, GROUP};
-use crate::live::checks::{Definition, definition, holder, may, version};
+use crate::live::checks::{Definition, definition, holder, may, other_engines, version};
 use crate::live::served::{Served, catalogue};
 use crate::live::{Connected, LiveError, block_on, connect::connect};
 use crate::snapshot::view::object::Kind;
@@ -106,6 +107,12 @@ async fn check(connected: &Connected, namespace: &str) -> Result<Vec<Check>, Liv
     }
     checks.push(volcano(&catalogue.served));
     checks.push(of_definition(definition(connected).await));
+    // Whoever may not read Deployments is told so above.
+    for namespace in other_engines(connected).await.unwrap_or_default() {
+        let found = format!("Volcano's own engine runs in {namespace} and answers the same runs");
+        let remedy = format!("kubectl scale deployment {VOLCANO_ENGINE} -n {namespace} --replicas 0");
+        checks.push(Check::new("other engine", State::Warning, found, remedy));
+    }
     checks.push(rights_to_run(connected).await?);
     checks.push(of_holder(holder(connected, namespace).await, namespace));
     Ok(checks)

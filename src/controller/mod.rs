@@ -181,12 +181,23 @@ impl Answers for Health {
         if !self.state.synced() {
             missing.push("the lists of the cluster have not all arrived yet".to_owned());
         }
+        if let Some(pod) = self.state.other_engine() {
+            missing.push(other_engine(&pod));
+        }
         missing
     }
 
     fn metrics(&self) -> String {
         self.metrics.text()
     }
+}
+
+/// Why nothing is done beside another engine; a sentence without a full stop.
+fn other_engine(pod: &str) -> String {
+    format!(
+        "another repack engine runs in this cluster, pod {pod}, and would answer the same runs; \
+         stop one of the two"
+    )
 }
 
 /// Keeps the fragmentation gauges, as leader; a follower tells of none.

@@ -10,6 +10,9 @@ pub trait ClusterState: Send + Sync {
     /// Whether every list has arrived once.
     fn synced(&self) -> bool;
 
+    /// A pod, `namespace/name`, of another repack engine that runs in this cluster and would answer the same runs.
+    fn other_engine(&self) -> Option<String>;
+
     /// The cluster now, as one immutable model; kinds that exist and could not be read stand in the second part.
     ///
     /// # Errors

@@ -182,6 +182,15 @@ impl Cache {
         self.len() == 0
     }
 
+    /// A running pod, `namespace/name`, whose name says that a Deployment of this name made it.
+    pub fn running_pod_of(&self, deployment: &str) -> Option<String> {
+        let is_of = |name: &str| name.strip_prefix(deployment).is_some_and(|rest| rest.starts_with('-'));
+        let store = self.read();
+        let mut pods = store.kinds.get(&Kind::Pod)?.items.iter().filter(|((_, name), _)| is_of(name));
+        let found = pods.find(|(_, text)| text.as_ref().is_ok_and(|text| is_running(text)));
+        found.map(|((namespace, name), _)| format!("{namespace}/{name}"))
+    }
+
     /// The cluster now, as a model, and the kinds that could not be read.
     ///
     /// # Errors
@@ -239,6 +248,11 @@ impl Cache {
 fn resource(served: &Served) -> ApiResource {
     let kind = GroupVersionKind::gvk(served.kind.group(), &served.version, served.kind.name());
     ApiResource::from_gvk_with_plural(&kind, &served.plural)
+}
+
+fn is_running(pod: &str) -> bool {
+    let pod: serde_json::Value = serde_json::from_str(pod).unwrap_or_default();
+    pod["status"]["phase"] == "Running"
 }
 
 fn key(object: &DynamicObject) -> (String, String) {
@@ -350,6 +364,27 @@ mod tests {
         assert!(fault.contains("bad") && fault.contains("spec.taints"), "{fault}");
         cache.take(&nodes, Event::Apply(node("bad", "8")));
         assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
+    }
+
+    #[test]
+    fn a_running_pod_is_found_by_the_deployment_that_made_it() {
+        let (cache, _) = started();
+        let pods = served(Kind::Pod, "pods");
+        let pod = |name: &str, phase: &str| -> DynamicObject {
+            serde_json::from_value(json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "system", "name": name},
+                "spec": {}, "status": {"phase": phase},
+            }))
+            .unwrap()
+        };
+        cache.take(&pods, Event::Init);
+        cache.take(&pods, Event::InitDone);
+        for (name, phase) in [("engine-1", "Pending"), ("engineer-1", "Running"), ("engine", "Running")] {
+            cache.take(&pods, Event::Apply(pod(name, phase)));
+            assert_eq!(cache.running_pod_of("engine"), None, "{name} {phase}");
+        }
+        cache.take(&pods, Event::Apply(pod("engine-2", "Running")));
+        assert_eq!(cache.running_pod_of("engine").as_deref(), Some("system/engine-2"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::pages::{get, send};
 use super::{Connected, LiveError};
-use crate::api::names::{CONTROLLER_LEASE, MANAGER, VERSION_ANNOTATION};
+use crate::api::names::{CONTROLLER_LEASE, MANAGER, VERSION_ANNOTATION, VOLCANO_ENGINE};
 
 /// The server's version: major and minor.
 ///
@@ -90,6 +90,19 @@ pub async fn definition(connected: &Connected) -> Result<Definition, LiveError> 
         Some(MANAGER) => Definition::Ours,
         other => Definition::Foreign(other.map(str::to_owned)),
     })
+}
+
+/// Namespaces in which a Deployment of Volcano's own repack engine runs.
+///
+/// # Errors
+/// The server does not answer or refuses.
+pub async fn other_engines(connected: &Connected) -> Result<Vec<String>, LiveError> {
+    let path = format!("/apis/apps/v1/deployments?fieldSelector=metadata.name%3D{VOLCANO_ENGINE}");
+    let text = get(connected, &path, None, "list", "deployments.apps").await?;
+    let list: Value = serde_json::from_str(&text).unwrap_or_default();
+    let runs = |found: &&Value| found["status"]["readyReplicas"].as_i64().is_some_and(|ready| ready > 0);
+    let found = list["items"].as_array().into_iter().flatten().filter(runs);
+    Ok(found.filter_map(|found| found["metadata"]["namespace"].as_str().map(str::to_owned)).collect())
 }
 
 /// Who holds the controller's Lease, and when it was renewed last (RFC 3339).

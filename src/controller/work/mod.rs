@@ -22,7 +22,6 @@ use tokio::sync::watch;
 use tokio::time::sleep_until;
 use tracing::Instrument;
 
-use super::ClusterState;
 use super::lease::LeaderToken;
 use super::metrics::Metrics;
 use super::object::{Recorded, Run};
@@ -30,10 +29,14 @@ use super::ownership::{Ownership, resource};
 use super::run::{Leave, Rules, Step, next};
 use super::runs::{Runs, Work};
 use super::write::Writer;
+use super::{ClusterState, other_engine};
 use crate::api::RepackRunStatus;
 
 /// Between two looks at whether the cluster's lists have arrived.
 const SHORT: Duration = Duration::from_millis(100);
+
+/// Between two looks at whether another engine is gone, while there is work.
+const LOOK_FOR_RIVAL: Duration = Duration::from_secs(2);
 
 /// Longest wait for a time that a clock tells: clocks are set.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -68,6 +71,8 @@ pub struct Worker {
     not_before: Instant,
     /// UIDs of runs of which it was said that they are left alone.
     told: BTreeSet<String>,
+    /// The pod of another engine, as it was last told of.
+    rival: Option<String>,
     /// Writes in a row that met a changed object.
     conflicts: u32,
     /// A run and its last status, whose write has no answer that is known.
@@ -129,6 +134,7 @@ impl Worker {
             attempts: 0,
             not_before: Instant::now(),
             told: BTreeSet::new(),
+            rival: None,
             conflicts: 0,
             unsure: None,
         };
@@ -270,6 +276,16 @@ impl Worker {
             }
             Work::Now(entry, step) => (entry.run.clone(), entry.object.clone(), step),
         };
+        let rival = self.state.other_engine();
+        if rival != self.rival {
+            if let Some(pod) = &rival {
+                tracing::error!("no run is worked on: {}", other_engine(pod));
+            }
+            self.rival.clone_from(&rival);
+        }
+        if rival.is_some() {
+            return Wake::At(now + LOOK_FOR_RIVAL);
+        }
         let span = tracing::info_span!("run", run = run.name, uid = run.uid);
         let done = self.carry_out(reign, &run, object, step).instrument(span.clone()).await;
         let _inside = span.enter();
