@@ -162,6 +162,41 @@ fn what_happens_while_every_connection_breaks_is_seen_afterwards() {
 }
 
 #[test]
+fn a_kind_that_is_uninstalled_has_no_objects_and_is_not_waited_for() {
+    let Some((cluster, _alone)) = cluster() else { return };
+    cluster.apply(
+        "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+          metadata: {name: leaderworkersets.leaderworkerset.x-k8s.io},
+          spec: {group: leaderworkerset.x-k8s.io, scope: Namespaced,
+            names: {kind: LeaderWorkerSet, listKind: LeaderWorkerSetList, plural: leaderworkersets, singular: leaderworkerset},
+            versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {
+              type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}",
+    );
+    let lists = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets?limit=1";
+    let is_served = || cluster.get("admin", lists).code == 200;
+    cluster.wait_for("the kind to be served", SOON, || is_served().then_some(()));
+    let proxy = Proxy::start(cluster);
+    let mark = cluster.audit_mark();
+    let controller = behind(&proxy, cluster, "uninstalled");
+    controller.is_ready(cluster);
+    let watched =
+        |call: &Call| call.resource == "leaderworkersets" && call.user == ACCOUNT && call.code == 200;
+    assert!(cluster.audit_since(mark).iter().any(watched));
+    cluster.kubectl_text("delete crd leaderworkersets.leaderworkerset.x-k8s.io");
+    cluster.wait_for("the kind to be gone", SOON, || (!is_served()).then_some(()));
+    proxy.cut();
+    cluster.wait_for("the controller to be ready again", SOON, || {
+        (controller.asked("health_port", "/readyz").0 == 200).then_some(())
+    });
+    cluster.create(&run("uninstalled"));
+    let run = ended(cluster, "uninstalled");
+    assert_eq!(reason(&run), "RepackRecommended");
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(!message.contains("Unknown"), "{message}");
+    controller.end();
+}
+
+#[test]
 fn a_status_that_the_server_will_never_take_ends_its_run_and_holds_up_no_other() {
     let Some((cluster, _alone)) = cluster() else { return };
     let proxy = Proxy::start(cluster);

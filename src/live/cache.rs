@@ -4,14 +4,15 @@
 //! 1 KB per pod, and become a model when one is asked for. So a controller reads what a file would say, and nothing
 //! that planning does not need stays in memory. Kinds that appear later (a CRD is installed) are found within a minute.
 //!
-//! A kind that may not be read is told apart from one without objects, and asked for again and again.
+//! A kind that may not be read is told apart from one without objects, and asked for again and again. While a watch is
+//! broken nothing is planned, since what is known of its kind may be of yesterday; after a minute the kind is unknown.
 //!
 //! May import: live, snapshot
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::TryStreamExt;
 use kube::api::{Api, DynamicObject};
@@ -25,6 +26,12 @@ use crate::snapshot::read::{LeftOut, read_all};
 use crate::snapshot::view::object::Kind;
 use crate::snapshot::write::reduced;
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
+
+/// How long a kind that can not be followed is waited for.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Longest wait between two attempts at a watch: runs wait for it.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 
 /// Time after which the server is asked again which kinds it serves.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
@@ -63,6 +70,29 @@ struct Objects {
 struct Fault {
     sentence: String,
     missing_right: bool,
+    since: Instant,
+}
+
+/// What is known of a kind.
+enum Known<'o> {
+    /// All of it.
+    Whole,
+    /// Nothing, and why.
+    Nothing(&'o str),
+    /// It is on its way, for the first time or again.
+    Soon,
+}
+
+impl Objects {
+    fn known(&self, now: Instant) -> Known<'_> {
+        match &self.fault {
+            None if self.synced => Known::Whole,
+            Some(fault) if fault.missing_right || now >= fault.since + PATIENCE => {
+                Known::Nothing(&fault.sentence)
+            }
+            _ => Known::Soon,
+        }
+    }
 }
 
 impl Cache {
@@ -111,7 +141,10 @@ impl Cache {
             let fault = loop {
                 match events.try_next().await {
                     Ok(Some(event)) => {
-                        backoff = DefaultBackoff::default();
+                        // An attempt begins with one that the server has no part in.
+                        if !matches!(event, Event::Init) {
+                            backoff = DefaultBackoff::default();
+                        }
                         self.take(&served, event);
                     }
                     Ok(None) => break None,
@@ -123,9 +156,14 @@ impl Cache {
                     strategy = InitialListStrategy::ListWatch;
                     continue;
                 }
-                self.failed(&served, &fault);
+                if code(&fault) == Some(404) {
+                    // Uninstalled: it has no objects, and is noted again when it is served again.
+                    self.write().kinds.remove(&served.kind);
+                    return;
+                }
+                self.failed(&served, &fault, Instant::now());
             }
-            tokio::time::sleep(backoff.next().unwrap_or(Duration::from_secs(30))).await;
+            tokio::time::sleep(backoff.next().unwrap_or(LONGEST_BACKOFF).min(LONGEST_BACKOFF)).await;
         }
     }
 
@@ -141,7 +179,9 @@ impl Cache {
             Event::InitDone => {
                 objects.items = objects.arriving.take().unwrap_or_default();
                 objects.synced = true;
-                objects.fault = None;
+                if objects.fault.take().is_some() {
+                    tracing::info!("{} are followed again", served.resource());
+                }
             }
             Event::Apply(object) => {
                 let (key, text) = text(served, &object);
@@ -153,7 +193,7 @@ impl Cache {
         }
     }
 
-    fn failed(&self, served: &Served, fault: &watcher::Error) {
+    fn failed(&self, served: &Served, fault: &watcher::Error, now: Instant) {
         let missing_right = matches!(code(fault), Some(401 | 403));
         let sentence = format!("cannot watch {}: {fault}", served.resource());
         let mut store = self.write();
@@ -162,14 +202,22 @@ impl Cache {
             // What was known before the right was taken away is not what is there now.
             *objects = Objects::default();
         }
-        objects.fault = Some(Fault { sentence, missing_right });
+        let before = objects.fault.as_ref();
+        if before.is_none_or(|before| before.sentence != sentence) {
+            tracing::warn!("{sentence}");
+        }
+        let since = before.map_or(now, |before| before.since);
+        objects.fault = Some(Fault { sentence, missing_right, since });
     }
 
-    /// Whether every kind has arrived once, or may not be read.
+    /// Whether every kind is known as a whole, or known to be unknown.
     pub fn synced(&self) -> bool {
+        self.synced_at(Instant::now())
+    }
+
+    fn synced_at(&self, now: Instant) -> bool {
         let store = self.read();
-        let arrived = |o: &Objects| o.synced || o.fault.as_ref().is_some_and(|fault| fault.missing_right);
-        store.known && store.kinds.values().all(arrived)
+        store.known && store.kinds.values().all(|objects| !matches!(objects.known(now), Known::Soon))
     }
 
     /// The objects held, of all kinds.
@@ -196,7 +244,11 @@ impl Cache {
     /// # Errors
     /// Nodes or pods are unknown, or an object can not be used: a sentence that names it.
     pub fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), LiveError> {
-        let (texts, left_out) = self.texts()?;
+        self.snapshot_at(Instant::now())
+    }
+
+    fn snapshot_at(&self, now: Instant) -> Result<(Snapshot, Vec<LeftOut>), LiveError> {
+        let (texts, left_out) = self.texts(now)?;
         let mut builder = Builder::new(BuildOptions::default());
         builder.of_cluster();
         for (name, text) in &texts {
@@ -206,7 +258,7 @@ impl Cache {
     }
 
     /// One JSON list per kind, and what is missing.
-    fn texts(&self) -> Result<(Vec<Text>, Vec<LeftOut>), LiveError> {
+    fn texts(&self, now: Instant) -> Result<(Vec<Text>, Vec<LeftOut>), LiveError> {
         let store = self.read();
         let mut texts = Vec::new();
         let mut left_out = Vec::new();
@@ -215,14 +267,18 @@ impl Cache {
             left_out.push(LeftOut { kind: kind.name().to_owned(), count: None, reason });
         }
         for (&kind, objects) in &store.kinds {
-            if !objects.synced {
-                let reason = objects.fault.as_ref().map_or("its list has not arrived yet", |f| &f.sentence);
-                if matches!(kind, Kind::Node | Kind::Pod) {
-                    return Err(LiveError::Config(format!("{} objects are unknown: {reason}", kind.name())));
+            let unknown =
+                |why: &str| LiveError::Config(format!("{} objects are unknown: {why}", kind.name()));
+            match objects.known(now) {
+                Known::Whole => {}
+                // A plan without it would be another one.
+                Known::Soon => return Err(unknown("its list has not arrived yet")),
+                Known::Nothing(why) if matches!(kind, Kind::Node | Kind::Pod) => return Err(unknown(why)),
+                Known::Nothing(why) => {
+                    let kind = kind.name().to_owned();
+                    left_out.push(LeftOut { kind, count: None, reason: why.to_owned() });
+                    continue;
                 }
-                let reason = reason.to_owned();
-                left_out.push(LeftOut { kind: kind.name().to_owned(), count: None, reason });
-                continue;
             }
             let mut text = String::from("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
             for (at, item) in objects.items.values().enumerate() {
@@ -288,123 +344,5 @@ fn code(fault: &watcher::Error) -> Option<u16> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn served(kind: Kind, plural: &str) -> Served {
-        Served { kind, version: "v1".to_owned(), plural: plural.to_owned() }
-    }
-
-    fn object(value: serde_json::Value) -> DynamicObject {
-        serde_json::from_value(value).unwrap()
-    }
-
-    fn node(name: &str, cards: &str) -> DynamicObject {
-        object(json!({
-            "metadata": {"name": name, "managedFields": [{"manager": "kubelet"}]},
-            "status": {"allocatable": {"huawei.com/ascend-1980": cards, "pods": "110"}}
-        }))
-    }
-
-    fn started() -> (Cache, Served) {
-        let (cache, nodes) = (Cache::default(), served(Kind::Node, "nodes"));
-        cache.note(std::slice::from_ref(&nodes), Vec::new());
-        (cache, nodes)
-    }
-
-    #[test]
-    fn a_list_counts_when_it_is_whole_and_replaces_what_was_known() {
-        let (cache, nodes) = started();
-        assert!(!cache.synced());
-        assert!(cache.snapshot().unwrap_err().to_string().contains("Node objects are unknown"));
-        cache.take(&nodes, Event::Init);
-        cache.take(&nodes, Event::InitApply(node("npu-1", "8")));
-        assert!(!cache.synced() && cache.is_empty());
-        cache.take(&nodes, Event::InitDone);
-        assert!(cache.synced());
-        cache.take(&nodes, Event::Apply(node("npu-2", "8")));
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 2);
-        // The watch was cut off: until the new list is whole, what is known stays.
-        cache.take(&nodes, Event::Init);
-        cache.take(&nodes, Event::InitApply(node("npu-3", "8")));
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 2);
-        cache.take(&nodes, Event::InitDone);
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
-        cache.take(&nodes, Event::Delete(node("npu-3", "8")));
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 0);
-    }
-
-    #[test]
-    fn a_pod_whose_node_is_gone_already_is_no_fault_of_the_cluster() {
-        let (cache, nodes) = started();
-        cache.take(&nodes, Event::Init);
-        cache.take(&nodes, Event::InitDone);
-        let pods = served(Kind::Pod, "pods");
-        cache.note(std::slice::from_ref(&pods), Vec::new());
-        cache.take(&pods, Event::Init);
-        cache.take(
-            &pods,
-            Event::InitApply(object(json!({
-                "metadata": {"namespace": "ns", "name": "left"}, "spec": {"nodeName": "gone", "containers": []}
-            }))),
-        );
-        cache.take(&pods, Event::InitDone);
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 0);
-    }
-
-    #[test]
-    fn one_bad_object_is_named_and_kills_no_watch() {
-        let (cache, nodes) = started();
-        cache.take(&nodes, Event::Init);
-        cache.take(&nodes, Event::InitDone);
-        cache.take(&nodes, Event::Apply(object(json!({"metadata": {"name": "bad"}, "spec": {"taints": 7}}))));
-        let fault = cache.snapshot().unwrap_err().to_string();
-        assert!(fault.contains("bad") && fault.contains("spec.taints"), "{fault}");
-        cache.take(&nodes, Event::Apply(node("bad", "8")));
-        assert_eq!(cache.snapshot().unwrap().0.nodes.len(), 1);
-    }
-
-    #[test]
-    fn a_running_pod_is_found_by_the_deployment_that_made_it() {
-        let (cache, _) = started();
-        let pods = served(Kind::Pod, "pods");
-        let pod = |name: &str, phase: &str| -> DynamicObject {
-            serde_json::from_value(json!({
-                "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "system", "name": name},
-                "spec": {}, "status": {"phase": phase},
-            }))
-            .unwrap()
-        };
-        cache.take(&pods, Event::Init);
-        cache.take(&pods, Event::InitDone);
-        for (name, phase) in [("engine-1", "Pending"), ("engineer-1", "Running"), ("engine", "Running")] {
-            cache.take(&pods, Event::Apply(pod(name, phase)));
-            assert_eq!(cache.running_pod_of("engine"), None, "{name} {phase}");
-        }
-        cache.take(&pods, Event::Apply(pod("engine-2", "Running")));
-        assert_eq!(cache.running_pod_of("engine").as_deref(), Some("system/engine-2"));
-    }
-
-    #[test]
-    fn a_kind_that_may_not_be_read_is_unknown_and_not_empty() {
-        let (cache, nodes) = started();
-        cache.take(&nodes, Event::Init);
-        cache.take(&nodes, Event::InitDone);
-        let pods = served(Kind::Pod, "pods");
-        let budgets = served(Kind::PodDisruptionBudget, "poddisruptionbudgets");
-        cache.note(&[pods.clone(), budgets.clone()], Vec::new());
-        cache.take(&pods, Event::Init);
-        cache.take(&pods, Event::InitDone);
-        let status = kube::core::Status::failure("budgets are forbidden", "Forbidden").with_code(403);
-        let refusal = watcher::Error::InitialListFailed(kube::Error::Api(Box::new(status)));
-        cache.failed(&budgets, &refusal);
-        assert!(cache.synced());
-        let (_, left_out) = cache.snapshot().unwrap();
-        assert_eq!(left_out.len(), 1);
-        assert!(left_out[0].reason.contains("poddisruptionbudgets.policy"), "{}", left_out[0].reason);
-        cache.failed(&pods, &refusal);
-        assert!(cache.snapshot().unwrap_err().to_string().contains("Pod objects are unknown"));
-    }
-}
+#[path = "cache_tests.rs"]
+mod tests;
