@@ -114,13 +114,12 @@ impl Puzzle<'_, '_, '_, '_> {
         let problem = self.drain.problem;
         let incoming = problem.replacement[pod.at()];
         let Some(from) = problem.snapshot.pod(pod).node else { return false };
-        let cascade = match self.drain.move_of.get(&pod) {
-            Some(&at) => self.drain.plan.moves[at].cascade,
-            None => {
-                let takes =
-                    |m: &Move| !m.cascade && problem.unit_of(m.pod).is_some_and(|unit| unit.contains(&pod));
-                from != node || moves.iter().any(takes)
-            }
+        let cascade = if let Some(&at) = self.drain.move_of.get(&pod) {
+            self.drain.plan.moves[at].cascade
+        } else {
+            let takes =
+                |m: &Move| !m.cascade && problem.unit_of(m.pod).is_some_and(|unit| unit.contains(&pod));
+            from != node || moves.iter().any(takes)
         };
         let cards =
             |spec| problem.snapshot.requests(problem.snapshot.spec(spec).requests).get(problem.resource);

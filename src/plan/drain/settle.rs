@@ -15,7 +15,7 @@ use crate::filter::kube::tolerated_for_a_while;
 use crate::plan::types::Move;
 use crate::snapshot::model::{NodeIdx, PodIdx};
 
-impl<'s> Drain<'_, 's> {
+impl Drain<'_, '_> {
     /// The plan. Where moves end on nodes that their pods have to leave soon, once more with other receivers for them,
     /// if that frees as many nodes for no more.
     pub(super) fn settle(mut self) -> Outcome {

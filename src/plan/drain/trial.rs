@@ -338,7 +338,9 @@ impl Drain<'_, '_> {
             let unit = self.problem.unit_of(moves[at].pod).unwrap_or_default();
             let together: Vec<usize> =
                 (at..moves.len()).filter(|&i| i == at || unit.contains(&moves[i].pod)).collect();
-            together.iter().for_each(|&i| done[i] = true);
+            for &i in &together {
+                done[i] = true;
+            }
             units.push(together);
         }
         units
