@@ -28,7 +28,7 @@ static BED: LazyLock<Option<Bed>> = LazyLock::new(|| {
     cluster.guide();
     let mut controller = Processes::new(&cluster.folder().join("controller")).unwrap();
     let arguments = "controller --lease-namespace default --lease-duration 2s --listen 127.0.0.1 --health-port 0 \
-                     --metrics-port 0";
+                     --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1";
     let mut command = cluster.command("admin", BINARY);
     controller.start("controller", command.args(arguments.split_whitespace())).unwrap();
     Some(Bed { cluster, _controller: Mutex::new(controller) })

@@ -16,6 +16,14 @@ pub const GATE_OWNER_ANNOTATION: &str = "repack.volcano.sh/placement-gate-owner"
 pub const PLACEMENT_ACTIVE_LABEL: &str = "repack.volcano.sh/placement-active";
 /// Run annotation that asks a running run to stop (value `true`).
 pub const CANCEL_ANNOTATION: &str = "repack.volcano.sh/cancel";
+/// Finalizer of runs that may have leases and gates out.
+pub const FINALIZER: &str = "repack.volcano.sh/execution";
+/// Annotation of the controller's Lease: when the last run that evicted something ended (RFC 3339).
+pub const LAST_EXECUTION_ANNOTATION: &str = "repack.volcano.sh/last-execution";
+/// Annotations of the controller's Lease, one per replica: the certificate of its webhooks.
+pub const TRUST_ANNOTATION_PREFIX: &str = "ca.repack.volcano.sh/";
+/// Name of the webhook configuration.
+pub const WEBHOOKS: &str = "kubectl-repack";
 /// Name of the leader lease.
 pub const CONTROLLER_LEASE: &str = "kubectl-repack-controller";
 /// Annotation of the leader lease: the holder's version.

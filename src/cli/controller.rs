@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::core::DynamicObject;
+
 use super::args::cluster::ClusterArgs;
 use super::args::controller::ControllerArgs;
 use super::args::groups::BlockedPdb;
@@ -13,10 +15,11 @@ use super::error::CliError;
 use super::options::movability;
 use super::output::{Out, log};
 use crate::api::OnBlockedPdb;
-use crate::api::names::VOLCANO_ENGINE;
+use crate::api::names::{CONTROLLER_LEASE, VOLCANO_ENGINE};
+use crate::controller::install::Reach;
 use crate::controller::lease::Timing;
 use crate::controller::run::Rules;
-use crate::controller::{self, ClusterState, Settings};
+use crate::controller::{self, ClusterState, Picture, Settings, Webhooks};
 use crate::live::cache::Cache;
 use crate::live::{self, Connection};
 use crate::snapshot::Snapshot;
@@ -65,12 +68,32 @@ impl ClusterState for Followed {
     fn snapshot(&self) -> Result<(Snapshot, Vec<LeftOut>), String> {
         self.0.snapshot().map_err(|fault| fault.to_string())
     }
+
+    fn snapshot_with(&self, pods: &[DynamicObject]) -> Result<Snapshot, String> {
+        self.0.snapshot_with(pods).map_err(|fault| fault.to_string())
+    }
+
+    fn picture(&self) -> Result<Picture, String> {
+        let (snapshot, left_out, pods) = self.0.picture().map_err(|fault| fault.to_string())?;
+        let pod = Box::new(move |namespace: &str, name: &str| {
+            let text = pods.get(&(namespace.to_owned(), name.to_owned()))?.as_ref().ok()?;
+            serde_json::from_str(text).ok()
+        });
+        Ok(Picture { snapshot, left_out, pod })
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
 }
 
 fn settings(args: &ControllerArgs) -> Settings {
     let process = &args.process;
-    let mut rules =
-        Rules { default_resource: args.default_resource.clone(), movability: movability(&args.movability) };
+    let mut rules = Rules {
+        default_resource: args.default_resource.clone(),
+        movability: movability(&args.movability),
+        execute_cooldown: (!args.execute.dry_run_only).then_some(args.execute.execute_cooldown),
+    };
     if let Some(blocked) = args.movability.on_blocked_pdb {
         rules.movability.on_blocked_pdb = match blocked {
             BlockedPdb::Fail => OnBlockedPdb::Fail,
@@ -85,7 +108,19 @@ fn settings(args: &ControllerArgs) -> Settings {
         listen: process.listen,
         health_port: process.health_port,
         metrics_port: process.metrics_port,
+        webhooks: webhooks(args),
     }
+}
+
+/// The webhooks; none where nothing is executed or they are not wanted.
+fn webhooks(args: &ControllerArgs) -> Option<Webhooks> {
+    let execute = &args.execute;
+    let reach = match &execute.webhook_url {
+        Some(url) => Reach::Url(url.trim_end_matches('/').to_owned()),
+        None => Reach::Service(args.process.lease_namespace.clone(), CONTROLLER_LEASE.to_owned()),
+    };
+    let wanted = !execute.dry_run_only && !execute.no_webhooks;
+    wanted.then_some(Webhooks { port: execute.webhook_port, reach })
 }
 
 /// The host's or pod's name, and a number that differs in every process: a container that starts again in the same pod

@@ -21,7 +21,7 @@ const HEADER: &str = "# Made by `make generate`; a test compares. Change the sou
 pub fn run(args: &GenerateArgs, out: &mut Out) -> Result<(), CliError> {
     let documents = match &args.command {
         GenerateCommand::Crds => vec![crd::repack_run()],
-        GenerateCommand::Rbac => [rbac::controller(), rbac::users()].concat(),
+        GenerateCommand::Rbac => [rbac::controller(), rbac::executor(), rbac::users()].concat(),
         GenerateCommand::Manifests => manifests::installed(),
         GenerateCommand::Krew { archives, .. } if archives.is_empty() => vec![krew::template()],
         GenerateCommand::Krew { archives, base } => vec![krew::plugin(base, &hashed(archives)?)],

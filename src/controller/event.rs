@@ -5,6 +5,8 @@
 //!
 //! May import: api
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -55,6 +57,12 @@ pub fn of_end(status: &RepackRunStatus) -> Vec<Happened> {
         all.push(Happened { reason: reason.to_string(), message: status.message.clone(), warning });
     }
     all
+}
+
+/// A number that no other event of this process has.
+pub fn sequence() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The object for the API server. `sequence` differs between any two events of this process.

@@ -19,6 +19,9 @@ use crate::api::{Mode, Reason};
 /// Bounds of planning times in seconds: from a small cluster to the largest with a margin.
 const PLANNING_BOUNDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0];
 
+/// Bounds of the times of admission reviews in seconds: the API server waits for 2 s.
+const REVIEW_BOUNDS: [f64; 6] = [0.000_1, 0.001, 0.01, 0.1, 1.0, 2.0];
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RunLabels {
     mode: String,
@@ -42,6 +45,11 @@ struct ErrorLabels {
     code: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    result: String,
+}
+
 /// All metrics of the process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -53,6 +61,9 @@ pub struct Metrics {
     fragmentation: Family<ResourceLabels, Gauge<f64, AtomicU64>>,
     leader: Gauge,
     errors: Family<ErrorLabels, Counter>,
+    evictions: Family<ResultLabels, Counter>,
+    placements: Family<ResultLabels, Counter>,
+    reviews: Histogram,
 }
 
 impl Default for Metrics {
@@ -73,6 +84,9 @@ impl Metrics {
             fragmentation: Family::default(),
             leader: Gauge::default(),
             errors: Family::default(),
+            evictions: Family::default(),
+            placements: Family::default(),
+            reviews: Histogram::new(REVIEW_BOUNDS),
         };
         let registry = &mut metrics.registry;
         registry.register(
@@ -106,6 +120,13 @@ impl Metrics {
             "Failed requests, by verb, resource and status (0: no answer)",
             metrics.errors.clone(),
         );
+        registry.register("evictions", "Evictions that were asked for, by result", metrics.evictions.clone());
+        registry.register(
+            "placements",
+            "Placements of replacements that were closed, by outcome",
+            metrics.placements.clone(),
+        );
+        registry.register("webhook_seconds", "Seconds that admission reviews took", metrics.reviews.clone());
         metrics
     }
 
@@ -126,6 +147,22 @@ impl Metrics {
         for (reason, nodes) in prunings {
             self.prunings.get_or_create(&PruningLabels { reason: (*reason).to_owned() }).inc_by(*nodes);
         }
+    }
+
+    /// An eviction was asked for.
+    pub fn evicted(&self, accepted: bool) {
+        let result = if accepted { "accepted" } else { "refused" }.to_owned();
+        self.evictions.get_or_create(&ResultLabels { result }).inc();
+    }
+
+    /// A placement was closed.
+    pub fn placed(&self, outcome: &str) {
+        self.placements.get_or_create(&ResultLabels { result: outcome.to_owned() }).inc();
+    }
+
+    /// An admission review was answered.
+    pub fn reviewed(&self, took: Duration) {
+        self.reviews.observe(took.as_secs_f64());
     }
 
     /// The rates now; resources that are not among them are gone.

@@ -1,15 +1,19 @@
-//! The controller: keeps RepackRuns of mode DryRun going, as the one leader among its replicas.
+//! The controller: plans RepackRuns and carries those of mode Execute out, as the one leader among its replicas.
 //!
 //! Pure parts: `lease` (who leads), `object` and `run` (a run and its next step), `runs` (their order), `planning` (the
 //! engine's answer in the API's words), `ownership`, `event`. Thin parts: `elect` (the Lease), `write` (everything else
-//! that is written), `work` (watches, and one step after the other), `serve` (probes and metrics). [`run()`] joins them.
+//! that is written), `work` (watches, and one step after the other), `execution` (drives what is in [`crate::execute`]),
+//! `carry` (its requests), `webhook`, `serve` (probes and metrics). [`run()`] joins them.
 //!
 //! Invariant: nothing but the Lease is written without the leader's token, and what is written carries a precondition.
 //!
-//! May import: api, engine, plan, snapshot, fragmentation
+//! May import: api, engine, plan, snapshot, fragmentation, execute
 
+mod carry;
 mod elect;
 mod event;
+mod execution;
+pub mod install;
 pub mod lease;
 pub mod metrics;
 mod object;
@@ -19,6 +23,7 @@ pub mod run;
 mod runs;
 mod serve;
 mod state;
+pub mod webhook;
 mod work;
 mod write;
 
@@ -31,13 +36,17 @@ use kube::Client;
 use thiserror::Error;
 use tokio::sync::watch;
 
+use carry::Carrier;
 use elect::Elector;
+use execution::Executor;
+use install::{Reach, reached};
 use lease::{LeaderToken, Timing};
 use metrics::Metrics;
 use ownership::Ownership;
 use run::Rules;
 use serve::{Answers, Serves, listen, serve};
-pub use state::ClusterState;
+pub use state::{ClusterState, Picture};
+use webhook::Certificate;
 use work::{Parts, Seen, Worker};
 use write::Writer;
 
@@ -61,6 +70,17 @@ pub struct Settings {
     pub health_port: u16,
     /// Port of the metrics; 0 is any.
     pub metrics_port: u16,
+    /// The webhooks; none: replacements are not gated.
+    pub webhooks: Option<Webhooks>,
+}
+
+/// How the webhooks are served.
+#[derive(Clone, Debug)]
+pub struct Webhooks {
+    /// Their port; 0 is any.
+    pub port: u16,
+    /// How the API server reaches them. A URL without a port gets theirs.
+    pub reach: Reach,
 }
 
 /// Why the controller did not start.
@@ -76,6 +96,9 @@ pub enum ControllerError {
         /// What the system says.
         fault: io::Error,
     },
+    /// There is no certificate for the webhooks.
+    #[error("{0}")]
+    Certificate(String),
     /// A part of it ended by itself; the process is of no more use.
     #[error("{0} ended over a fault of its own")]
     Ended(&'static str),
@@ -104,7 +127,8 @@ pub async fn run(
         lease_seconds = settings.timing.lease.as_secs(),
         health_port = port(&probes),
         metrics_port = port(&scrapes),
-        "the controller begins; it carries out runs of mode DryRun and leaves those of mode Execute alone"
+        executes = settings.rules.execute_cooldown.is_some(),
+        "the controller begins"
     );
 
     let metrics = Arc::new(Metrics::new());
@@ -119,9 +143,35 @@ pub async fn run(
         Arc::clone(&metrics),
     );
     let limit = settings.timing.request;
-    let writer = Writer::new(&client, tokens.clone(), limit, Arc::clone(&metrics), settings.identity);
+    let identity = settings.identity.clone();
+    let writer = Writer::new(&client, tokens.clone(), limit, Arc::clone(&metrics), identity);
     let (found, owner) = watch::channel(Ownership::Unknown);
+    let (expected, awaited) = watch::channel(None);
     let mut beside = tokio::task::JoinSet::new();
+    let (mut reach, mut pem) = (None, String::new());
+    if let Some(webhooks) = &settings.webhooks {
+        let listener = bind("webhooks", webhooks.port).await?;
+        let (known, names) = reached(&webhooks.reach, port(&listener));
+        let certificate = Certificate::new(names).map_err(ControllerError::Certificate)?;
+        tracing::info!(webhook_port = port(&listener), "the webhooks are served");
+        pem.clone_from(&certificate.pem);
+        reach = Some(known);
+        beside.spawn(webhook::serve(listener, certificate, awaited, Arc::clone(&metrics)));
+    }
+    let carrier = Carrier::new(carry::Parts {
+        client: client.clone(),
+        tokens: tokens.clone(),
+        limit,
+        metrics: Arc::clone(&metrics),
+        identity: settings.identity.clone(),
+        lease_namespace: settings.lease_namespace.clone(),
+        reach,
+        pem,
+    });
+    if settings.webhooks.is_some() {
+        beside.spawn(carrier.note_trust());
+    }
+    let executor = Executor::new(carrier, Arc::clone(&state), settings.rules.clone(), Arc::clone(&metrics));
     beside.spawn(ownership::follow(client.clone(), Arc::clone(&metrics), found));
     let (worker, seen) = Worker::new(Parts {
         client,
@@ -132,6 +182,8 @@ pub async fn run(
         owner,
         stop: stopping,
         metrics: Arc::clone(&metrics),
+        executor,
+        expected,
     });
     let health = Health { state: Arc::clone(&state), seen, metrics: Arc::clone(&metrics) };
     let health: Arc<dyn Answers> = Arc::new(health);

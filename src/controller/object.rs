@@ -29,6 +29,10 @@ pub struct Run {
     pub deleting: bool,
     /// Whether the annotation asks to stop.
     pub cancelled: bool,
+    /// Whether it has our finalizer.
+    pub finalizer: bool,
+    /// Whether it has the label of a run with leases and gates out.
+    pub active: bool,
     /// `spec.managedBy`
     pub manager: Option<String>,
     /// Plan only, or also move; a word that is neither counts as plan only and makes `spec` a sentence.
@@ -71,6 +75,8 @@ impl Run {
             created: metadata.creation_timestamp.as_ref().map(|time| time.0),
             deleting: metadata.deletion_timestamp.is_some(),
             cancelled: annotation.is_some_and(|value| value == "true"),
+            finalizer: metadata.finalizers.iter().flatten().any(|name| name == names::FINALIZER),
+            active: metadata.labels.iter().flatten().any(|(key, _)| key == names::PLACEMENT_ACTIVE_LABEL),
             manager: spec["managedBy"].as_str().filter(|name| !name.is_empty()).map(str::to_owned),
             mode: if spec["mode"] == "Execute" { Mode::Execute } else { Mode::DryRun },
             ttl_seconds: spec["ttlSecondsAfterFinished"].as_i64(),

@@ -2,20 +2,23 @@
 //!
 //! Pure work for a processor; the worker calls it on a thread of its own.
 //!
-//! May import: api, engine, plan, snapshot, fragmentation
+//! May import: api, engine, plan, snapshot, fragmentation, execute
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use kube::core::DynamicObject;
 
 use super::run::Outcome;
-use crate::api::{Reason, RepackRunStatus};
+use crate::api::{ConditionStatus, ConditionType, Phase, Reason, RepackRunSpec, RepackRunStatus, RunResult};
 use crate::engine::{self, Fault};
+use crate::execute::{Orders, Seen, begin};
 use crate::fragmentation::{Rate, resources_in_use};
-use crate::plan::Planned;
 use crate::plan::request::Request;
 use crate::plan::status::{dry_run_status, unknown_resource_status};
+use crate::plan::{Plan, Planned};
 use crate::snapshot::Snapshot;
+use crate::snapshot::model::PodIdx;
 use crate::snapshot::read::LeftOut;
 
 /// Largest object in bytes that is written: two thirds of what API servers take, so that a run can still get labels,
@@ -84,20 +87,96 @@ pub fn answer(snapshot: &Snapshot, request: &Request, left_out: &[LeftOut]) -> A
     Answer { outcome: with_left_out(answer.outcome, left_out), ..answer }
 }
 
+/// With what an Execute run begins, or how it ends without a move. With a plan its status has the relocations.
+pub fn execution(
+    snapshot: &Snapshot,
+    request: &Request,
+    spec: &RepackRunSpec,
+    left_out: &[LeftOut],
+    seen: impl Fn(PodIdx) -> Option<Seen>,
+    now: Timestamp,
+) -> Answer {
+    let mut request = request.clone();
+    request.executes = true;
+    let unknown = length(3 * unknown(left_out).len());
+    request.max_object_bytes = request.max_object_bytes.map(|most| most.saturating_sub(unknown));
+    let (answer, plan) = planned(snapshot, &request);
+    let outcome = match (answer.outcome, plan) {
+        (Outcome::Planned(status), Some(plan)) if !plan.is_empty() => {
+            prepared(*status, snapshot, &request, spec, &plan, seen, now)
+        }
+        (outcome, _) => unmoved(outcome),
+    };
+    Answer { outcome: with_left_out(outcome, left_out), ..answer }
+}
+
+/// The status with which a plan begins to be carried out, unless another one was approved.
+fn prepared(
+    mut status: RepackRunStatus,
+    snapshot: &Snapshot,
+    request: &Request,
+    spec: &RepackRunSpec,
+    plan: &Plan,
+    seen: impl Fn(PodIdx) -> Option<Seen>,
+    now: Timestamp,
+) -> Outcome {
+    let id = status.plan.as_ref().map(|plan| plan.id.clone()).unwrap_or_default();
+    let expected = spec.execution.as_ref().and_then(|execution| execution.expected_plan_id.as_ref());
+    if let Some(expected) = expected.filter(|expected| **expected != id) {
+        let message = format!("The plan is now {id}, and {expected} was approved; nothing was moved.");
+        return Outcome::Fault(Reason::PlanChanged, message);
+    }
+    let orders = Orders::of(spec, &request.resource, &request.movability);
+    status.phase = Phase::Running;
+    status.message = format!("Moving {} pods to free {} nodes.", plan.moves.len(), plan.freed.len());
+    status.conditions.retain(|condition| condition.kind == ConditionType::Progressing);
+    for condition in &mut status.conditions {
+        condition.status = ConditionStatus::True;
+        condition.reason = Reason::Evicting;
+        condition.message.clone_from(&status.message);
+    }
+    Outcome::Prepared(Box::new(begin(status, snapshot, plan, &orders, seen, now)))
+}
+
+/// The outcome of an Execute run that moved nothing because there is no plan.
+fn unmoved(outcome: Outcome) -> Outcome {
+    let Outcome::Planned(mut status) = outcome else { return outcome };
+    let before = status.plan.as_ref().map_or(0, |plan| plan.summary.frag_before_percent);
+    status.result = Some(RunResult {
+        frag_after_percent: before,
+        freed_node_count: 0,
+        freed_nodes: Vec::new(),
+        moved_card_count: 0,
+        metrics_verified: true,
+        taken_nodes: Vec::new(),
+        indirect_card_count: 0,
+    });
+    status.relocations = Some(Vec::new());
+    Outcome::Planned(status)
+}
+
 /// Plans.
 pub fn plan(snapshot: &Snapshot, request: &Request) -> Answer {
+    planned(snapshot, request).0
+}
+
+/// Plans; the plan itself in the second part, if there is one.
+fn planned(snapshot: &Snapshot, request: &Request) -> (Answer, Option<Plan>) {
     let fault = |reason, why: &str| Answer::at_once(Outcome::Fault(reason, sentence(why)));
     if snapshot.resource_named(&request.resource).is_none() {
         let status = unknown_resource_status(snapshot, &request.resource);
-        return Answer::at_once(Outcome::Planned(Box::new(status)));
+        return (Answer::at_once(Outcome::Planned(Box::new(status))), None);
     }
     match engine::plan(snapshot, request) {
-        Ok(planned) => Answer::of(dry_run_status(snapshot, &planned), planned),
+        Ok(planned) => {
+            let plan = planned.plan.clone();
+            (Answer::of(dry_run_status(snapshot, &planned), planned), Some(plan))
+        }
         // The resource is known, so what can not be resolved is the scope.
-        Err(Fault::Request(why)) => fault(Reason::ScopeResolutionFailed, &why),
+        Err(Fault::Request(why)) => (fault(Reason::ScopeResolutionFailed, &why), None),
         Err(Fault::Refused(finding)) => {
             let why = format!("the plan broke a rule and is not shown: {}", finding.line(snapshot));
-            fault(Reason::ReconcileFailed, &why)
+            (fault(Reason::ReconcileFailed, &why), None)
         }
     }
 }
@@ -115,7 +194,7 @@ fn unknown(left_out: &[LeftOut]) -> String {
 fn with_left_out(mut outcome: Outcome, left_out: &[LeftOut]) -> Outcome {
     let unknown = unknown(left_out);
     match &mut outcome {
-        Outcome::Planned(status) => {
+        Outcome::Planned(status) | Outcome::Prepared(status) => {
             status.message += &unknown;
             for condition in &mut status.conditions {
                 condition.message += &unknown;
@@ -175,7 +254,7 @@ mod tests {
 
     fn status(outcome: Outcome) -> RepackRunStatus {
         match outcome {
-            Outcome::Planned(status) => *status,
+            Outcome::Planned(status) | Outcome::Prepared(status) => *status,
             Outcome::Fault(reason, message) => panic!("{reason}: {message}"),
         }
     }

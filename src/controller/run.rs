@@ -5,7 +5,7 @@
 //! between these steps lives outside the run's status: a process that finds a run in `Planning` plans it again. Execute
 //! runs and runs of other managers are left alone. Times in a status have whole seconds.
 //!
-//! May import: api, plan
+//! May import: api, plan, execute
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,6 +14,7 @@ use crate::api::names::MANAGER;
 use crate::api::{
     Condition, ConditionStatus, ConditionType, Mode, Phase, Reason, RepackRunSpec, RepackRunStatus,
 };
+use crate::execute::queue::{Active, Turn, turn};
 use crate::plan::request::{Movability, Request};
 
 /// What the process was told that runs do not carry.
@@ -23,6 +24,17 @@ pub struct Rules {
     pub default_resource: Option<String>,
     /// Which pods may move.
     pub movability: Movability,
+    /// Seconds between two Execute runs that evict; none: runs of mode Execute are left alone.
+    pub execute_cooldown: Option<i64>,
+}
+
+/// Whose turn it is to be executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// The run that is being executed or planned for it.
+    pub active: Option<Active>,
+    /// When the last run that evicted something ended.
+    pub last: Option<Timestamp>,
 }
 
 /// What to do about a run.
@@ -34,6 +46,8 @@ pub enum Step {
     Later(Timestamp),
     /// Delete it: it finished and its time is over.
     Delete,
+    /// Write that it waits for its turn.
+    Wait(Box<RepackRunStatus>),
     /// Write that it is being planned.
     Start(Box<RepackRunStatus>),
     /// Plan it and write what [`ended`] makes of that.
@@ -53,6 +67,10 @@ pub enum Leave {
     OtherManager,
     /// It would move pods, which this controller does not do.
     Execute,
+    /// It is being carried out.
+    CarriedOut,
+    /// It waits for its turn, and says so.
+    Waiting,
 }
 
 /// How planning ended.
@@ -60,27 +78,36 @@ pub enum Leave {
 pub enum Outcome {
     /// With the planner's status, which has no times.
     Planned(Box<RepackRunStatus>),
+    /// With a plan that is to be carried out: the status has its relocations.
+    Prepared(Box<RepackRunStatus>),
     /// With a fault.
     Fault(Reason, String),
 }
 
 /// What to do about a run now.
-pub fn next(run: &Run, rules: &Rules, now: Timestamp) -> Step {
+pub fn next(run: &Run, rules: &Rules, queue: &Queue, now: Timestamp) -> Step {
     if run.deleting {
         return Step::Leave(Leave::Deleting);
     }
     if run.manager.as_deref().is_some_and(|name| name != MANAGER) {
         return Step::Leave(Leave::OtherManager);
     }
-    if run.mode == Mode::Execute {
+    let executes = run.mode == Mode::Execute;
+    if executes && rules.execute_cooldown.is_none() {
         return Step::Leave(Leave::Execute);
+    }
+    if let Recorded::Open(status) = &run.recorded
+        && executes
+        && status.relocations.is_some()
+    {
+        return Step::Leave(Leave::CarriedOut);
     }
     if let Recorded::Finished { completed } = run.recorded {
         return after_the_end(run, completed, now);
     }
     let fault = |reason, message| Step::End(Box::new(ended(run, Outcome::Fault(reason, message), now)));
     if run.cancelled {
-        let message = "Cancelled before planning was finished; a DryRun moves nothing.".to_owned();
+        let message = "Cancelled before planning was finished; nothing was moved.".to_owned();
         return fault(Reason::ExecutionCancelled, message);
     }
     if let Recorded::Unreadable(why) = &run.recorded {
@@ -90,8 +117,34 @@ pub fn next(run: &Run, rules: &Rules, now: Timestamp) -> Step {
     match (request, &run.recorded) {
         (Err(message), _) => fault(Reason::InvalidConfiguration, format!("{message}.")),
         (Ok(request), Recorded::Open(status)) if is_running(status) => Step::Plan(Box::new(request)),
-        (Ok(request), _) => Step::Start(Box::new(started(run, &request.resource, now))),
+        (Ok(request), _) => {
+            if executes && let Some(step) = wait(run, rules, queue, now) {
+                return step;
+            }
+            Step::Start(Box::new(started(run, &request.resource, now)))
+        }
     }
+}
+
+/// What an Execute run does that has to wait.
+fn wait(run: &Run, rules: &Rules, queue: &Queue, now: Timestamp) -> Option<Step> {
+    let cooldown = SignedDuration::from_secs(rules.execute_cooldown.unwrap_or(0));
+    let Turn::Wait { reason, message, until } = turn(queue.active.as_ref(), queue.last, cooldown, now) else {
+        return None;
+    };
+    let known = match &run.recorded {
+        Recorded::Open(status) => status.message == message,
+        _ => false,
+    };
+    if !known {
+        let progressing = condition(ConditionType::Progressing, false, reason, &message);
+        return Some(Step::Wait(Box::new(stamped(
+            run,
+            unplanned(Phase::Pending, vec![progressing], message),
+            now,
+        ))));
+    }
+    Some(until.map_or(Step::Leave(Leave::Waiting), Step::Later))
 }
 
 /// A finished run goes when its time is over. Without a completion time it stays: nobody knows since when.
@@ -127,7 +180,7 @@ fn started(run: &Run, resource: &str, now: Timestamp) -> RepackRunStatus {
 /// The last status of a run.
 pub fn ended(run: &Run, outcome: Outcome, now: Timestamp) -> RepackRunStatus {
     let status = match outcome {
-        Outcome::Planned(status) => *status,
+        Outcome::Planned(status) | Outcome::Prepared(status) => *status,
         Outcome::Fault(reason, message) => failed(reason, message),
     };
     stamped(run, status, now)

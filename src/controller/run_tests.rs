@@ -33,14 +33,14 @@ fn stored(status: &RepackRunStatus) -> Value {
 }
 
 fn start_of(run: &Run) -> RepackRunStatus {
-    match next(run, &Rules::default(), begin()) {
+    match next(run, &Rules::default(), &Queue::default(), begin()) {
         Step::Start(status) => *status,
         other => panic!("{other:?}"),
     }
 }
 
 fn end_of(spec: &Value, status: &Value, rules: &Rules) -> RepackRunStatus {
-    match next(&run(spec, status), rules, begin()) {
+    match next(&run(spec, status), rules, &Queue::default(), begin()) {
         Step::End(status) => *status,
         other => panic!("{other:?}"),
     }
@@ -64,7 +64,11 @@ fn a_run_is_planned_after_its_status_says_so_and_the_times_are_those_of_the_firs
 
     // Another process takes it up: no second start.
     let running = run(&dry_run(), &stored(&started));
-    let Step::Plan(request) = next(&running, &Rules::default(), at("2026-07-30T10:00:09Z")) else { panic!() };
+    let Step::Plan(request) =
+        next(&running, &Rules::default(), &Queue::default(), at("2026-07-30T10:00:09Z"))
+    else {
+        panic!()
+    };
     assert_eq!((request.resource.as_str(), request.now), (CARDS, Some(1_785_405_609)));
 
     let snapshot = Cluster::new().nodes(2, 8).pod("a/x n1 8 -").build();
@@ -82,7 +86,7 @@ fn a_run_is_planned_after_its_status_says_so_and_the_times_are_those_of_the_firs
     }
     assert_eq!(reason_of(&end), Some(reason));
     let after = run(&dry_run(), &stored(&end));
-    assert_eq!(next(&after, &Rules::default(), begin()), Step::Leave(Leave::Finished));
+    assert_eq!(next(&after, &Rules::default(), &Queue::default(), begin()), Step::Leave(Leave::Finished));
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn the_default_resource_stands_in_for_a_goal_and_the_process_says_what_may_move(
     let mut rules = Rules { default_resource: Some("d.io/gpu".to_owned()), ..Rules::default() };
     rules.movability.schedulers = vec!["mine".to_owned()];
     let run = run(&json!({"mode": "DryRun"}), &stored(&start_of(&run(&dry_run(), &Value::Null))));
-    let Step::Plan(request) = next(&run, &rules, begin()) else { panic!() };
+    let Step::Plan(request) = next(&run, &rules, &Queue::default(), begin()) else { panic!() };
     assert_eq!(
         (request.resource.as_str(), &request.movability.schedulers[..]),
         ("d.io/gpu", &["mine".to_owned()][..])
@@ -137,7 +141,7 @@ fn runs_of_others_execute_runs_and_runs_on_their_way_out_are_left_alone_even_whe
         let mut run = run(&spec, &Value::Null);
         run.cancelled = true;
         change(&mut run);
-        match next(&run, &Rules::default(), begin()) {
+        match next(&run, &Rules::default(), &Queue::default(), begin()) {
             Step::Leave(why) => why,
             other => panic!("{other:?}"),
         }
@@ -156,12 +160,12 @@ fn a_cancelled_run_ends_before_and_during_planning_and_a_finished_one_does_not_c
     for status in [Value::Null, started] {
         let mut run = run(&dry_run(), &status);
         run.cancelled = true;
-        let Step::End(end) = next(&run, &Rules::default(), begin()) else { panic!() };
+        let Step::End(end) = next(&run, &Rules::default(), &Queue::default(), begin()) else { panic!() };
         assert_eq!((end.phase, reason_of(&end)), (Phase::Failed, Some(Reason::ExecutionCancelled)));
     }
     let mut done = run(&dry_run(), &json!({"phase": "Succeeded"}));
     done.cancelled = true;
-    assert_eq!(next(&done, &Rules::default(), begin()), Step::Leave(Leave::Finished));
+    assert_eq!(next(&done, &Rules::default(), &Queue::default(), begin()), Step::Leave(Leave::Finished));
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn a_finished_run_is_deleted_when_its_time_is_over_and_not_before() {
             spec["ttlSecondsAfterFinished"] = json!(ttl);
         }
         let run = run(&spec, &json!({"phase": "Failed", "completionTime": completed}));
-        next(&run, &Rules::default(), begin())
+        next(&run, &Rules::default(), &Queue::default(), begin())
     };
     assert_eq!(with(Some(60), "2026-07-30T09:59:00Z"), Step::Delete);
     assert_eq!(with(Some(61), "2026-07-30T09:59:00Z"), Step::Later(at("2026-07-30T10:00:01Z")));
@@ -187,4 +191,28 @@ fn a_finished_run_is_deleted_when_its_time_is_over_and_not_before() {
     assert_eq!(with(None, "2026-07-30T09:59:00Z"), Step::Leave(Leave::Finished));
     assert_eq!(with(Some(60), "yesterday"), Step::Leave(Leave::Finished));
     assert_eq!(with(Some(i64::MAX), "2026-07-30T09:59:00Z"), Step::Leave(Leave::Finished));
+}
+
+#[test]
+fn an_execute_run_waits_for_the_one_before_and_for_the_pause_and_is_left_alone_while_it_is_carried_out() {
+    let rules = Rules { execute_cooldown: Some(600), ..Rules::default() };
+    let spec = json!({"mode": "Execute", "goals": [{"resource": CARDS}]});
+    let fresh = run(&spec, &Value::Null);
+    let busy = Queue { active: Some(Active { name: "b".to_owned(), deadline: None }), last: None };
+    let Step::Wait(waiting) = next(&fresh, &rules, &busy, begin()) else { panic!() };
+    assert_eq!((waiting.phase, waiting.conditions[0].reason), (Phase::Pending, Reason::AnotherRunActive));
+    assert_eq!(waiting.start_time, None);
+    let told = run(&spec, &stored(&waiting));
+    assert_eq!(next(&told, &rules, &busy, begin()), Step::Leave(Leave::Waiting));
+    let pause = Queue { active: None, last: Some(at("2026-07-30T09:55:00Z")) };
+    let Step::Wait(waiting) = next(&told, &rules, &pause, begin()) else { panic!() };
+    assert_eq!(waiting.conditions[0].reason, Reason::ExecuteCooldownActive);
+    let told = run(&spec, &stored(&waiting));
+    assert_eq!(next(&told, &rules, &pause, begin()), Step::Later(at("2026-07-30T10:05:00Z")));
+    let Step::Start(started) = next(&told, &rules, &pause, at("2026-07-30T10:05:00Z")) else { panic!() };
+    let planning = run(&spec, &stored(&started));
+    assert!(matches!(next(&planning, &rules, &busy, begin()), Step::Plan(_)));
+    let moving = RepackRunStatus { relocations: Some(Vec::new()), ..*started };
+    assert_eq!(next(&run(&spec, &stored(&moving)), &rules, &busy, begin()), Step::Leave(Leave::CarriedOut));
+    assert_eq!(next(&fresh, &Rules::default(), &Queue::default(), begin()), Step::Leave(Leave::Execute));
 }

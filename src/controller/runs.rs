@@ -9,7 +9,7 @@ use kube::core::DynamicObject;
 use kube::runtime::watcher::Event;
 
 use super::object::{Recorded, Run};
-use super::run::{Rules, Step, next};
+use super::run::{Queue, Rules, Step, next};
 
 /// A run and its object; the object only while the run may still be written.
 #[derive(Clone, Debug)]
@@ -119,10 +119,10 @@ impl Runs {
     }
 
     /// The first run with something to do.
-    pub fn work(&self, rules: &Rules, now: Timestamp) -> Work<'_> {
+    pub fn work(&self, rules: &Rules, queue: &Queue, now: Timestamp) -> Work<'_> {
         let mut earliest: Option<Timestamp> = None;
         for entry in self.in_order().into_iter().filter(|entry| !entry.given_up) {
-            match next(&entry.run, rules, now) {
+            match next(&entry.run, rules, queue, now) {
                 Step::Leave(_) => {}
                 Step::Later(at) => earliest = Some(earliest.map_or(at, |known| known.min(at))),
                 step => return Work::Now(entry, step),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn first(runs: &Runs) -> Option<String> {
-        match runs.work(&rules(), now()) {
+        match runs.work(&rules(), &Queue::default(), now()) {
             Work::Now(entry, _) => Some(entry.run.name.clone()),
             _ => None,
         }
@@ -248,10 +248,10 @@ mod tests {
         let mut runs = Runs::default();
         runs.keep(object("a", "1", 1, &finished(600)));
         runs.keep(object("b", "2", 2, &finished(90)));
-        let Work::Later(at) = runs.work(&rules(), now()) else { panic!() };
+        let Work::Later(at) = runs.work(&rules(), &Queue::default(), now()) else { panic!() };
         assert_eq!(at, "2026-07-30T12:00:30Z".parse().unwrap());
         runs.keep(object("c", "3", 3, &finished(60)));
-        let Work::Now(entry, Step::Delete) = runs.work(&rules(), now()) else { panic!() };
+        let Work::Now(entry, Step::Delete) = runs.work(&rules(), &Queue::default(), now()) else { panic!() };
         assert_eq!(entry.run.name, "c");
     }
 }

@@ -6,7 +6,6 @@
 //! May import: api
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -53,7 +52,6 @@ pub struct Writer {
     limit: Duration,
     metrics: Arc<Metrics>,
     identity: String,
-    sequence: AtomicU64,
 }
 
 impl Writer {
@@ -72,7 +70,6 @@ impl Writer {
             limit,
             metrics,
             identity,
-            sequence: AtomicU64::new(0),
         }
     }
 
@@ -117,8 +114,7 @@ impl Writer {
 
     /// Tells of something; a failure is logged and is no reason to do anything again.
     pub async fn event(&self, reign: i32, run: &Run, happened: &Happened) {
-        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
-        let event = event::event(run, happened, &self.identity, Timestamp::now(), sequence);
+        let event = event::event(run, happened, &self.identity, Timestamp::now(), event::sequence());
         let params = PostParams::default();
         let request = self.events.create(&params, &event);
         if let Err(fault) = self.guarded(reign, "create", "events", request).await {

@@ -10,13 +10,28 @@ use super::{Fault, plan_of_any_size};
 use crate::plan::kept::Kept;
 use crate::plan::outcome::Conclusion;
 use crate::plan::status::dry_run_status;
-use crate::plan::{Planned, Request};
+use crate::plan::{Move, Planned, Request};
 use crate::snapshot::Snapshot;
 
-/// Bytes of the status that a plan becomes.
-fn size(snapshot: &Snapshot, planned: &Planned) -> u64 {
+/// Bytes of a relocation beside names, UIDs and nodes: field names, phases, times and a server's words.
+const RELOCATION: usize = 700;
+/// Bytes of a UID.
+const UID: usize = 36;
+
+/// Bytes of the status that a plan becomes, with its relocations where it is to be carried out: replacements and their
+/// groups are taken to have names as long as those of their victims.
+fn size(snapshot: &Snapshot, planned: &Planned, executes: bool) -> u64 {
     let written = serde_json::to_vec(&dry_run_status(snapshot, planned));
-    written.map_or(u64::MAX, |text| u64::try_from(text.len()).unwrap_or(u64::MAX))
+    let relocation = |m: &Move| {
+        let pod = snapshot.pod(m.pod);
+        let group = pod.group.map_or(0, |group| snapshot.text(snapshot.groups[group.at()].name).len());
+        let names =
+            snapshot.namespace_name(pod.namespace).len() + 2 * (snapshot.pod_name(m.pod).len() + group);
+        RELOCATION + names + 2 * UID + 3 * snapshot.node_name(m.to).len()
+    };
+    let moves = planned.plan.moves.iter().filter(|_| executes);
+    let relocations: usize = moves.map(relocation).sum();
+    written.map_or(u64::MAX, |text| u64::try_from(text.len() + relocations).unwrap_or(u64::MAX))
 }
 
 /// The plan itself where its status has at most `limit` bytes, else the plan that frees as many nodes as fit.
@@ -29,7 +44,7 @@ pub(super) fn fitted(
     whole: Planned,
     limit: u64,
 ) -> Result<Planned, Fault> {
-    let too_much = size(snapshot, &whole);
+    let too_much = size(snapshot, &whole, request.executes);
     if too_much <= limit || whole.plan.is_empty() {
         return Ok(whole);
     }
@@ -46,7 +61,7 @@ pub(super) fn fitted(
     let most = Tried { freed: whole.plan.freed.len(), size: too_much };
     let freed = largest(most, limit, |freed| {
         let planned = at_most(freed, 0)?;
-        let size = size(snapshot, &planned);
+        let size = size(snapshot, &planned, request.executes);
         if size <= limit {
             found = Some(planned);
         }
@@ -127,17 +142,20 @@ mod tests {
         for algorithm in [Algorithm::Search, Algorithm::Drain] {
             let whole = plan(&snapshot, &request(algorithm, None)).unwrap();
             assert_eq!((whole.plan.freed.len(), whole.report.limited_by_size), (30, false));
-            let all = size(&snapshot, &whole);
+            let all = size(&snapshot, &whole, false);
             assert_eq!(plan(&snapshot, &request(algorithm, Some(all))).unwrap(), whole, "{algorithm:?}");
             for limit in [all - 1, all * 2 / 3, all / 2, all * 2 / 5] {
                 let request = request(algorithm, Some(limit));
                 let planned = plan(&snapshot, &request).unwrap();
                 let freed = planned.plan.freed.len();
-                assert!(size(&snapshot, &planned) <= limit, "{algorithm:?}: {freed} nodes, {limit} bytes");
+                assert!(
+                    size(&snapshot, &planned, false) <= limit,
+                    "{algorithm:?}: {freed} nodes, {limit} bytes"
+                );
                 let more = Request { max_freed_nodes: u64::try_from(freed + 1).ok(), ..request.clone() };
                 let mut more = plan_of_any_size(&snapshot, &more).unwrap();
                 more.report.limited_by_size = true;
-                assert!(size(&snapshot, &more) > limit, "{algorithm:?}: {freed} nodes, {limit} bytes");
+                assert!(size(&snapshot, &more, false) > limit, "{algorithm:?}: {freed} nodes, {limit} bytes");
                 assert!(planned.report.limited_by_size && planned.report.upper_bound == 30);
                 assert!(check_plan(&snapshot, &request, &planned.plan).is_empty());
                 let codes: Vec<&str> = planned.report.kept.iter().map(|kept| kept.why.code()).collect();
@@ -163,7 +181,7 @@ mod tests {
     #[test]
     fn the_percentage_that_is_asked_for_is_that_of_the_plan_that_fits() {
         let snapshot = spread();
-        let half = size(&snapshot, &plan(&snapshot, &request(Algorithm::Search, None)).unwrap()) / 2;
+        let half = size(&snapshot, &plan(&snapshot, &request(Algorithm::Search, None)).unwrap(), false) / 2;
         let asked = |percent| {
             let request =
                 Request { min_improvement_percent: percent, ..request(Algorithm::Search, Some(half)) };

@@ -39,6 +39,9 @@ const LOOK_AGAIN: Duration = Duration::from_mins(1);
 /// The name of a kind, and the JSON list of its objects.
 type Text = (&'static str, String);
 
+/// By namespace and name: the reduced object, or why it can not be used.
+pub type Items = BTreeMap<(String, String), Result<Arc<str>, String>>;
+
 /// The cache. Cheap to clone: clones share what they hold.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
@@ -51,15 +54,16 @@ struct Store {
     /// Which kinds there are is known.
     known: bool,
     silent: Vec<Kind>,
+    /// Grows with every change.
+    generation: u64,
 }
 
 /// The objects of one kind.
 #[derive(Debug, Default)]
 struct Objects {
-    /// By namespace and name: the reduced object, or why it can not be used.
-    items: BTreeMap<(String, String), Result<String, String>>,
+    items: Items,
     /// A list that is on its way; it takes the place of `items` when it is whole.
-    arriving: Option<BTreeMap<(String, String), Result<String, String>>>,
+    arriving: Option<Items>,
     /// A list has arrived once.
     synced: bool,
     /// Why it can not be read at the moment.
@@ -169,6 +173,7 @@ impl Cache {
 
     fn take(&self, served: &Served, event: Event<DynamicObject>) {
         let mut store = self.write();
+        store.generation += 1;
         let objects = store.kinds.entry(served.kind).or_default();
         match event {
             Event::Init => objects.arriving = Some(BTreeMap::new()),
@@ -248,25 +253,64 @@ impl Cache {
     }
 
     fn snapshot_at(&self, now: Instant) -> Result<(Snapshot, Vec<LeftOut>), LiveError> {
-        let (texts, left_out) = self.texts(now)?;
-        let mut builder = Builder::new(BuildOptions::default());
-        builder.of_cluster();
-        for (name, text) in &texts {
-            read_all(text.as_bytes(), name, &mut builder)?;
-        }
-        Ok((builder.finish()?, left_out))
+        let (texts, left_out) = self.read().texts(now)?;
+        Ok((model(&texts)?, left_out))
     }
 
+    /// The cluster with these pods instead of those that watches told of, as far as the rest goes.
+    ///
+    /// # Errors
+    /// As for [`Cache::snapshot`].
+    pub fn snapshot_with(&self, pods: &[DynamicObject]) -> Result<Snapshot, LiveError> {
+        let (mut texts, _) = self.read().texts(Instant::now())?;
+        let mut items = Vec::with_capacity(pods.len());
+        for pod in pods {
+            let value = serde_json::to_value(pod).map_err(|fault| LiveError::Config(fault.to_string()))?;
+            items.push(reduced(Kind::Pod, "v1", &value, "cluster")?);
+        }
+        texts.retain(|(name, _)| *name != Kind::Pod.name());
+        texts.push((Kind::Pod.name(), list(items.iter().map(String::as_str))));
+        model(&texts)
+    }
+
+    /// The same as [`Cache::snapshot`] with the pods of that moment.
+    ///
+    /// # Errors
+    /// As for [`Cache::snapshot`].
+    pub fn picture(&self) -> Result<(Snapshot, Vec<LeftOut>, Items), LiveError> {
+        let (texts, left_out, pods) = {
+            let store = self.read();
+            let pods = store.kinds.get(&Kind::Pod).map(|pods| pods.items.clone()).unwrap_or_default();
+            let (texts, left_out) = store.texts(Instant::now())?;
+            (texts, left_out, pods)
+        };
+        Ok((model(&texts)?, left_out, pods))
+    }
+
+    /// Grows with every change.
+    pub fn generation(&self) -> u64 {
+        self.read().generation
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Store> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
     /// One JSON list per kind, and what is missing.
     fn texts(&self, now: Instant) -> Result<(Vec<Text>, Vec<LeftOut>), LiveError> {
-        let store = self.read();
         let mut texts = Vec::new();
         let mut left_out = Vec::new();
-        for &kind in &store.silent {
+        for &kind in &self.silent {
             let reason = "its API server does not answer".to_owned();
             left_out.push(LeftOut { kind: kind.name().to_owned(), count: None, reason });
         }
-        for (&kind, objects) in &store.kinds {
+        for (&kind, objects) in &self.kinds {
             let unknown =
                 |why: &str| LiveError::Config(format!("{} objects are unknown: {why}", kind.name()));
             match objects.known(now) {
@@ -280,25 +324,34 @@ impl Cache {
                     continue;
                 }
             }
-            let mut text = String::from("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
-            for (at, item) in objects.items.values().enumerate() {
-                let item = item.as_ref().map_err(|fault| LiveError::Config(fault.clone()))?;
-                text += if at == 0 { "" } else { "," };
-                text += item;
-            }
-            text += "]}";
-            texts.push((kind.name(), text));
+            let items: Result<Vec<&str>, &String> =
+                objects.items.values().map(|item| item.as_ref().map(AsRef::as_ref)).collect();
+            let items = items.map_err(|fault| LiveError::Config(fault.clone()))?;
+            texts.push((kind.name(), list(items.into_iter())));
         }
         Ok((texts, left_out))
     }
+}
 
-    fn read(&self) -> RwLockReadGuard<'_, Store> {
-        self.store.read().unwrap_or_else(PoisonError::into_inner)
+/// A JSON list of objects.
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::from("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
+    for (at, item) in items.enumerate() {
+        text += if at == 0 { "" } else { "," };
+        text += item;
     }
+    text += "]}";
+    text
+}
 
-    fn write(&self) -> RwLockWriteGuard<'_, Store> {
-        self.store.write().unwrap_or_else(PoisonError::into_inner)
+/// The model of lists.
+fn model(texts: &[Text]) -> Result<Snapshot, LiveError> {
+    let mut builder = Builder::new(BuildOptions::default());
+    builder.of_cluster();
+    for (name, text) in texts {
+        read_all(text.as_bytes(), name, &mut builder)?;
     }
+    Ok(builder.finish()?)
 }
 
 fn resource(served: &Served) -> ApiResource {
@@ -317,13 +370,15 @@ fn key(object: &DynamicObject) -> (String, String) {
 }
 
 /// Where an object belongs, and its text.
-fn text(served: &Served, object: &DynamicObject) -> ((String, String), Result<String, String>) {
+fn text(served: &Served, object: &DynamicObject) -> ((String, String), Result<Arc<str>, String>) {
     let api_version = match served.kind.group() {
         "" => served.version.clone(),
         group => format!("{group}/{}", served.version),
     };
     let text = serde_json::to_value(object).map_err(|fault| fault.to_string()).and_then(|value| {
-        reduced(served.kind, &api_version, &value, "cluster").map_err(|fault| fault.to_string())
+        reduced(served.kind, &api_version, &value, "cluster")
+            .map(Arc::from)
+            .map_err(|fault| fault.to_string())
     });
     (key(object), text)
 }

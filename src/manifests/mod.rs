@@ -4,7 +4,7 @@
 //! `krew/`, and a test compares. [`files`] is the table of the files. Each is built from the one place that
 //! knows: the CRD from the types of [`api`](crate::api), the rights from the kinds that `snapshot` reads.
 //!
-//! May import: api, snapshot
+//! May import: api, snapshot, execute
 
 pub mod crd;
 pub mod krew;
@@ -52,6 +52,7 @@ fn resources() -> Vec<(&'static str, Vec<Value>)> {
         ("manifests/crds/repackruns.repack.volcano.sh.yaml", vec![crd::repack_run()]),
         ("manifests/namespace.yaml", vec![workload::namespace()]),
         ("manifests/rbac/controller.yaml", rbac::controller()),
+        ("manifests/rbac/execute.yaml", rbac::executor()),
         ("manifests/rbac/users.yaml", rbac::users()),
         ("manifests/controller.yaml", workload::controller()),
     ]

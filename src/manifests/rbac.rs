@@ -4,14 +4,15 @@
 //! [`snapshot::view::object`](crate::snapshot::view::object), so that a role can not lag behind it. No role may read a
 //! secret or act for another user.
 //!
-//! May import: api, snapshot
+//! May import: api, snapshot, execute
 
 use serde_json::{Value, json};
 
 use super::crd::REPACK_RUNS;
 use super::{CONTROLLER, EVENTS_NAMESPACE, NAMESPACE, labels};
 use crate::api::GROUP;
-use crate::api::names::CONTROLLER_LEASE;
+use crate::api::names::{CONTROLLER_LEASE, WEBHOOKS};
+use crate::execute::command::RIGHTS;
 use crate::snapshot::view::object::Kind;
 
 /// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`, `doctor`.
@@ -52,6 +53,35 @@ pub fn controller() -> Vec<Value> {
         // Events about objects without a namespace stand in this one.
         role("Role", &recorder, Some(EVENTS_NAMESPACE), &events),
         binding("Role", &recorder, Some(EVENTS_NAMESPACE)),
+    ]
+}
+
+/// What the controller may do besides to carry out runs of mode Execute: one rule per command. Without these roles it
+/// plans, and an Execute run fails before it evicts anything.
+pub fn executor() -> Vec<Value> {
+    let name = format!("{CONTROLLER}-execute");
+    let mut rules: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for right in RIGHTS {
+        match rules
+            .iter_mut()
+            .find(|(group, resource, _)| (*group, *resource) == (right.group, right.resource))
+        {
+            Some((_, _, verbs)) => verbs.push(right.verb),
+            None => rules.push((right.group, right.resource, vec![right.verb])),
+        }
+    }
+    let mut rules: Vec<Value> =
+        rules.iter().map(|(group, resource, verbs)| rule(group, &[resource], verbs)).collect();
+    // The webhooks are made by the controller, which knows their certificate.
+    let webhooks =
+        |verbs: &[&str]| rule("admissionregistration.k8s.io", &["mutatingwebhookconfigurations"], verbs);
+    rules.extend([webhooks(&["create"]), named(webhooks(&["get", "patch"]), WEBHOOKS)]);
+    let lease = vec![named(rule("coordination.k8s.io", &["leases"], &["patch"]), CONTROLLER_LEASE)];
+    vec![
+        role("ClusterRole", &name, None, &rules),
+        binding("ClusterRole", &name, None),
+        role("Role", &name, Some(NAMESPACE), &lease),
+        binding("Role", &name, Some(NAMESPACE)),
     ]
 }
 
@@ -130,6 +160,7 @@ mod tests {
     fn rules() -> Vec<Value> {
         controller()
             .into_iter()
+            .chain(executor())
             .chain(users())
             .flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default())
             .collect()
@@ -163,6 +194,19 @@ mod tests {
             .collect();
         found.dedup();
         assert_eq!(found, ["repackruns", "repackruns/status", "leases", "events"]);
+    }
+
+    #[test]
+    fn execution_evicts_patches_and_probes_and_deletes_nothing() {
+        let all = executor();
+        let rules = all.iter().flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default());
+        for rule in rules {
+            for verb in words(&rule, "verbs") {
+                assert!(!verb.starts_with("delete"), "{rule}");
+            }
+        }
+        let evicts = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
+        assert!(all[0]["rules"].as_array().unwrap().contains(&evicts));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::{CONTROLLER, NAMESPACE, VERSION, labels};
 
 /// Port of `/metrics`.
 pub const METRICS_PORT: u16 = 8080;
+/// Port of the webhooks.
+pub const WEBHOOK_PORT: u16 = 9443;
 /// Port of `/healthz` and `/readyz`.
 pub const PROBE_PORT: u16 = 8081;
 /// A plain name: whoever installs says in the kustomization where the image lies.
@@ -68,6 +70,7 @@ fn deployment() -> Value {
                         "ports": [
                             {"name": "metrics", "containerPort": METRICS_PORT},
                             {"name": "probes", "containerPort": PROBE_PORT},
+                            {"name": "webhooks", "containerPort": WEBHOOK_PORT},
                         ],
                         "livenessProbe": probe("/healthz"),
                         "readinessProbe": probe("/readyz"),
@@ -95,7 +98,10 @@ fn service() -> Value {
         "metadata": metadata(),
         "spec": {
             "selector": selector(),
-            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+            "ports": [
+                {"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"},
+                {"name": "webhooks", "port": 443, "targetPort": "webhooks"},
+            ],
         },
     })
 }

@@ -42,6 +42,8 @@ pub struct Request {
     pub effort: u64,
     /// Grace period of evictions; `None` = the pod's own.
     pub grace_period_seconds: Option<u64>,
+    /// The plan is to be carried out: its status has a record per move.
+    pub executes: bool,
     /// Largest status of a run, in bytes; `None` offline. Only [`crate::engine::plan`] knows what a status is:
     /// [`make`](super::make) passes over it.
     pub max_object_bytes: Option<u64>,
@@ -64,6 +66,7 @@ impl Default for Request {
             algorithm: Algorithm::Drain,
             effort: DEFAULT_EFFORT,
             grace_period_seconds: None,
+            executes: false,
             max_object_bytes: None,
             now: None,
         }

@@ -40,7 +40,7 @@ impl Controller {
     /// Starts one as a user; it is a candidate of this name.
     pub fn start(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
         let log = cluster.folder().join(format!("{name}.{}.log", std::process::id()));
-        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s";
+        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s --dry-run-only";
         let child = cluster
             .command(user, program)
             .args(words.split_whitespace())

@@ -9,12 +9,12 @@ use clap::Args;
 use super::groups::MovabilityArgs;
 use super::value;
 
-/// Run the controller that answers RepackRuns; it plans runs of mode DryRun and leaves runs of mode Execute alone
+/// Run the controller that answers RepackRuns: it plans them, and carries those of mode Execute out
 ///
 /// Several replicas may run: one leads, by a Lease, and the others wait. The leader plans runs in the order of their
-/// creation, writes their status and events, and deletes finished runs whose ttlSecondsAfterFinished is over. Runs of
-/// mode Execute stay as they are, without a status, and so do runs whose spec.managedBy names another manager. It works
-/// only while the CustomResourceDefinition repackruns.repack.volcano.sh is labelled
+/// creation, writes their status and events, and deletes finished runs whose ttlSecondsAfterFinished is over. It carries
+/// out one run of mode Execute at a time. Runs whose spec.managedBy names another manager stay as they are. It works only
+/// while the CustomResourceDefinition repackruns.repack.volcano.sh is labelled
 /// app.kubernetes.io/managed-by=kubectl-repack.
 ///
 /// Logs are lines of JSON on standard error. SIGTERM lets it finish what it writes and give the lease back.
@@ -27,13 +27,15 @@ use super::value;
   kubectl-repack controller --default-resource huawei.com/ascend-1980 --schedulers volcano,default-scheduler
 
   # Beside a test cluster, on free ports of this machine
-  kubectl-repack controller --listen 127.0.0.1 --health-port 0 --metrics-port 0")]
+  kubectl-repack controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1")]
 pub struct ControllerArgs {
     /// Resource of runs that name none in spec.goals
     #[arg(long, value_name = "RESOURCE", value_parser = value::resource)]
     pub default_resource: Option<String>,
     #[command(flatten)]
     pub movability: MovabilityArgs,
+    #[command(flatten)]
+    pub execute: ExecuteArgs,
     #[command(flatten)]
     pub process: ProcessArgs,
 }
@@ -63,4 +65,26 @@ pub struct ProcessArgs {
     /// Port of /metrics; 0 takes a free one and logs it
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     pub metrics_port: u16,
+}
+
+/// How runs of mode Execute are carried out.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Execution")]
+pub struct ExecuteArgs {
+    /// Leave runs of mode Execute alone
+    #[arg(long)]
+    pub dry_run_only: bool,
+    /// Time between the end of a run that evicted something and the next
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, default_value = "10m")]
+    pub execute_cooldown: i64,
+    /// Port of the webhooks that hold replacements at a gate; 0 takes a free one and logs it
+    #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    pub webhook_port: u16,
+    /// Where the API server finds the webhooks, outside a cluster; a URL without a port gets theirs [default: the Service
+    /// kubectl-repack-controller in the namespace of the Lease]
+    #[arg(long, value_name = "URL")]
+    pub webhook_url: Option<String>,
+    /// Serve no webhooks: only pods of Volcano are moved then, ungated
+    #[arg(long)]
+    pub no_webhooks: bool,
 }

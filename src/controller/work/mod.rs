@@ -3,9 +3,10 @@
 //! It is one task. Planning goes to a thread of its own while the worker keeps listening, so that a cancelled or
 //! deleted run is known when its plan is there. A plan made under another reign, or of a run that changed, is dropped.
 //!
-//! May import: api, controller
+//! May import: api, controller, execute
 
 mod steps;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,15 +23,17 @@ use tokio::sync::watch;
 use tokio::time::sleep_until;
 use tracing::Instrument;
 
+use super::execution::{Executor, Turn};
 use super::lease::LeaderToken;
 use super::metrics::Metrics;
 use super::object::{Recorded, Run};
 use super::ownership::{Ownership, resource};
-use super::run::{Leave, Rules, Step, next};
+use super::run::{Leave, Queue, Rules, Step, next};
 use super::runs::{Runs, Work};
 use super::write::Writer;
 use super::{ClusterState, other_engine};
 use crate::api::RepackRunStatus;
+use crate::execute::admission::Expected;
 
 /// Between two looks at whether the cluster's lists have arrived.
 const SHORT: Duration = Duration::from_millis(100);
@@ -77,6 +80,11 @@ pub struct Worker {
     conflicts: u32,
     /// A run and its last status, whose write has no answer that is known.
     unsure: Option<(Run, RepackRunStatus)>,
+    executor: Executor,
+    /// The last turn was the executor's.
+    executed: bool,
+    /// What the webhooks are told.
+    expected: watch::Sender<Option<Arc<Expected>>>,
 }
 
 /// What the worker does after a turn.
@@ -112,6 +120,10 @@ pub struct Parts {
     pub stop: watch::Receiver<bool>,
     /// Where it counts.
     pub metrics: Arc<Metrics>,
+    /// Carries out runs of mode Execute.
+    pub executor: Executor,
+    /// What the webhooks are told.
+    pub expected: watch::Sender<Option<Arc<Expected>>>,
 }
 
 impl Worker {
@@ -137,6 +149,9 @@ impl Worker {
             rival: None,
             conflicts: 0,
             unsure: None,
+            executor: parts.executor,
+            executed: false,
+            expected: parts.expected,
         };
         (worker, receiver)
     }
@@ -222,13 +237,14 @@ impl Worker {
             *known = seen;
             modified
         });
+        self.tell_webhooks();
     }
 
     fn tell_what_is_left_alone(&mut self, run: &Run) {
         if matches!(run.recorded, Recorded::Finished { .. }) || self.told.contains(&run.uid) {
             return;
         }
-        let why = match next(run, &self.rules, Timestamp::now()) {
+        let why = match next(run, &self.rules, &Queue::default(), Timestamp::now()) {
             Step::Leave(Leave::Execute) => {
                 "mode Execute moves pods, and this controller only plans".to_owned()
             }
@@ -268,12 +284,39 @@ impl Worker {
         }
         self.settle(reign).await;
         let time = Timestamp::now();
-        let (run, object, step) = match self.runs.work(&self.rules, time) {
-            Work::Nothing => return Wake::WhenSomethingHappens,
+        self.executor.leads(reign);
+        if self.asks_for_the_last()
+            && let Err(why) = self.executor.ask_for_the_last(reign).await
+        {
+            tracing::warn!("{why}; trying again");
+            return Wake::At(now + Duration::from_secs(1));
+        }
+        let queue = self.queue();
+        let later = match self.runs.work(&self.rules, &queue, time) {
+            Work::Now(..) => None,
+            Work::Nothing => Some(None),
             Work::Later(at) => {
                 let wait = Duration::try_from(at.duration_since(time)).unwrap_or_default();
-                return Wake::At(now + wait.clamp(Duration::from_millis(1), LONGEST_WAIT));
+                Some(Some(now + wait.clamp(Duration::from_millis(1), LONGEST_WAIT)))
             }
+        };
+        // Executions and plans take turns: neither waits for the end of the other.
+        if later.is_some() || !self.executed {
+            self.executed = true;
+            let turn = self.executor.turn(reign, &mut self.runs, now).await;
+            self.publish();
+            match (turn, later) {
+                (Turn::AtOnce, _) => return Wake::AtOnce,
+                (_, None) => {}
+                (Turn::At(at), Some(Some(later))) => return Wake::At(at.min(later)),
+                (Turn::At(at), Some(None)) => return Wake::At(at),
+                (Turn::Nothing, Some(Some(later))) => return Wake::At(later),
+                (Turn::Nothing, Some(None)) => return Wake::WhenSomethingHappens,
+            }
+        }
+        self.executed = false;
+        let (run, object, step) = match self.runs.work(&self.rules, &queue, time) {
+            Work::Nothing | Work::Later(_) => return Wake::AtOnce,
             Work::Now(entry, step) => (entry.run.clone(), entry.object.clone(), step),
         };
         let rival = self.state.other_engine();

@@ -1,6 +1,6 @@
 //! One step of one run: what is written, planned and told, and what a failure comes to.
 //!
-//! May import: api, controller, plan
+//! May import: api, controller, plan, execute
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,12 +9,14 @@ use jiff::Timestamp;
 use kube::core::DynamicObject;
 
 use super::{Wake, Worker};
-use crate::api::{Mode, Reason, RepackRunStatus};
+use crate::api::{Mode, Phase, Reason, RepackRunSpec, RepackRunStatus};
+use crate::controller::Picture;
 use crate::controller::event::of_end;
 use crate::controller::object::{Recorded, Run};
 use crate::controller::planning::{self, sentence, too_large};
-use crate::controller::run::{Outcome, Step, ended, next, reason_of};
+use crate::controller::run::{Outcome, Queue, Step, ended, next, reason_of};
 use crate::controller::write::{WriteError, Writer};
+use crate::execute::Seen as SeenPod;
 use crate::plan::request::Request;
 
 /// Wait after a run changed under a write.
@@ -45,21 +47,31 @@ impl Worker {
                 self.runs.keep(self.writer.status(reign, &object).await?);
                 tracing::info!("planning begins");
             }
+            (Step::Wait(status), Some(object)) => {
+                let object = Writer::with_status(&object, &status)?;
+                self.runs.keep(self.writer.status(reign, &object).await?);
+                tracing::info!("{}", status.message);
+            }
             (Step::End(status), Some(object)) => self.end(reign, run, &object, *status).await?,
             (Step::Plan(mut request), Some(object)) => {
                 request.max_object_bytes = Some(planning::room(&object));
-                let Some(outcome) = self.plan(reign, *request).await? else { return Ok(()) };
+                let spec = run.spec.clone().ok().filter(|_| run.mode == Mode::Execute);
+                let Some(outcome) = self.plan(reign, *request, spec).await? else { return Ok(()) };
                 // Cancelled, deleted or changed in the meantime: then the next turn knows what to do.
                 let latest = self.runs.get(&run.name).filter(|entry| entry.run.uid == run.uid).cloned();
                 if let Some(entry) = latest
                     && let Some(object) = entry.object
-                    && matches!(next(&entry.run, &self.rules, Timestamp::now()), Step::Plan(_))
+                    && matches!(
+                        next(&entry.run, &self.rules, &Queue::default(), Timestamp::now()),
+                        Step::Plan(_)
+                    )
                 {
                     let status = ended(&entry.run, outcome, Timestamp::now());
                     self.end(reign, &entry.run, &object, status).await?;
                 }
             }
-            (Step::Start(_) | Step::End(_) | Step::Plan(_), None) | (Step::Leave(_) | Step::Later(_), _) => {}
+            (Step::Wait(_) | Step::Start(_) | Step::End(_) | Step::Plan(_), None)
+            | (Step::Leave(_) | Step::Later(_), _) => {}
         }
         Ok(())
     }
@@ -112,11 +124,18 @@ impl Worker {
         }
     }
 
-    /// Log, metric and events of an end that is written.
+    /// Log, metric and events of an end that is written, or of a plan that begins to be carried out.
     async fn tell(&mut self, reign: i32, run: &Run, status: &RepackRunStatus) {
+        if status.phase == Phase::Running {
+            tracing::info!("the execution begins: {}", status.message);
+            if let Some(plan) = of_end(status).first() {
+                self.writer.event(reign, run, plan).await;
+            }
+            return;
+        }
         if let Some(reason) = reason_of(status) {
             tracing::info!(reason = reason.as_str(), "the run has ended: {}", status.message);
-            self.metrics.run_ended(Mode::DryRun, reason);
+            self.metrics.run_ended(run.mode, reason);
         }
         for happened in of_end(status) {
             self.writer.event(reign, run, &happened).await;
@@ -124,12 +143,27 @@ impl Worker {
     }
 
     /// Plans on another thread while listening. None: the work is not to be finished here.
-    async fn plan(&mut self, reign: i32, request: Request) -> Result<Option<Outcome>, WriteError> {
+    async fn plan(
+        &mut self,
+        reign: i32,
+        request: Request,
+        spec: Option<RepackRunSpec>,
+    ) -> Result<Option<Outcome>, WriteError> {
         let state = Arc::clone(&self.state);
         let begun = Instant::now();
         let work = move || {
-            let (snapshot, left_out) = state.snapshot()?;
-            Ok::<_, String>((planning::answer(&snapshot, &request, &left_out), left_out))
+            let Some(spec) = spec else {
+                let (snapshot, left_out) = state.snapshot()?;
+                return Ok::<_, String>((planning::answer(&snapshot, &request, &left_out), left_out));
+            };
+            let Picture { snapshot, left_out, pod } = state.picture()?;
+            let seen = |at| {
+                let facts = snapshot.pod(at);
+                let found = pod(snapshot.namespace_name(facts.namespace), snapshot.text(facts.name));
+                found.map(|pod| SeenPod::of(&pod))
+            };
+            let now = Timestamp::now();
+            Ok((planning::execution(&snapshot, &request, &spec, &left_out, seen, now), left_out))
         };
         let mut handle = tokio::task::spawn_blocking(work);
         let answer = loop {

@@ -73,6 +73,8 @@ pub struct PodSpecView<'a> {
     /// Restart policy of the pod.
     #[serde(borrow)]
     pub restart_policy: Text<'a>,
+    /// Seconds that the pod has to end; an execution waits for it.
+    pub termination_grace_period_seconds: Option<i64>,
     /// Native gang scheduling reference (scheduling.k8s.io); its content is not needed, only its presence.
     pub scheduling_group: Option<serde::de::IgnoredAny>,
     /// Older form of the same reference.

@@ -1,0 +1,137 @@
+//! Clean-up, on every exit: the webhook's namespaces, leases, nominations and gates first, then the look at the whole
+//! cluster and the last status, and label and finalizer after it.
+//!
+//! Touches only what carries this run's name and UID. What does not work after several attempts is left to whoever looks
+//! for strays: an end must not hang.
+//!
+//! May import: api, snapshot
+
+use jiff::Timestamp;
+
+use super::barrier::lease_of;
+use super::claim::gated_pods;
+use super::command::{About, Answer, Command, GroupRef};
+use super::machine::{Execution, Next, wait_of};
+use super::placement::replacement;
+use super::seen::Sight;
+use crate::api::EvictionPhase;
+use crate::snapshot::model::{GroupIdx, GroupOrigin};
+
+impl Execution {
+    /// What is left to do on the way to the last status.
+    pub(super) fn finish(&mut self, sight: &Sight<'_>, now: Timestamp) -> Next {
+        if let Some(command) = self.tidy(sight, now) {
+            return command;
+        }
+        let Some(verified) = self.memory.verified.clone() else {
+            return self.when_due("list", Command::ListPods, now);
+        };
+        let evicted = self.relocations().iter().any(|r| r.eviction.phase == EvictionPhase::Accepted);
+        if evicted && !self.memory.anchored {
+            return self.when_due("anchor", Command::Anchor(now), now);
+        }
+        let status = self.last_status(&verified, now);
+        self.when_due("status", Command::WriteStatus(Box::new(status)), now)
+    }
+
+    /// The next request that tidies up before the last status.
+    fn tidy(&mut self, sight: &Sight<'_>, now: Timestamp) -> Option<Next> {
+        // No new pod is gated from here on.
+        if !self.memory.webhooks_cleared {
+            let command = Command::Webhooks { namespaces: Vec::new() };
+            return Some(self.when_due("webhooks", command, now));
+        }
+        let tag = self.run.tag();
+        for at in 0..sight.snapshot.groups.len() {
+            let group = GroupIdx::new(at);
+            let facts = &sight.snapshot.groups[at];
+            let uid = sight.snapshot.text(facts.uid);
+            if facts.origin != GroupOrigin::Object
+                || lease_of(sight.snapshot, group) != Some(tag.as_str())
+                || self.memory.tidied.contains(uid)
+            {
+                continue;
+            }
+            let group = GroupRef {
+                namespace: sight.snapshot.namespace_name(facts.namespace).to_owned(),
+                name: sight.snapshot.text(facts.name).to_owned(),
+                uid: uid.to_owned(),
+            };
+            return Some(self.when_due(uid, Command::Lease { group, held: false }, now));
+        }
+        let pods = self.relocations().iter().filter_map(replacement);
+        let replacements: Vec<_> = pods.filter_map(|pod| sight.same(&pod)).collect();
+        let gated = gated_pods(sight).filter(|seen| seen.gate_owner == tag);
+        for seen in replacements.into_iter().chain(gated) {
+            if seen.is_bound() || seen.terminating || self.memory.tidied.contains(&seen.at.uid) {
+                continue;
+            }
+            if let Some(command) = self.release(&seen) {
+                return Some(self.when_due(&seen.at.uid, command, now));
+            }
+        }
+        None
+    }
+
+    /// Takes the answer to a request of the clean-up.
+    pub(super) fn cleaned(&mut self, command: &Command, answer: &Answer, now: Timestamp) {
+        match command {
+            Command::Webhooks { .. } => {
+                self.memory.webhooks_cleared |= self.tidied("webhooks", answer, now);
+            }
+            Command::Lease { group, .. } => {
+                if self.tidied(&group.uid, answer, now) {
+                    self.memory.tidied.insert(group.uid.clone());
+                }
+            }
+            Command::Nominate { pod, .. } => {
+                if self.tidied(&pod.uid, answer, now) {
+                    self.memory.released.insert(pod.uid.clone());
+                }
+            }
+            Command::Ungate(pod) => {
+                if self.tidied(&pod.uid, answer, now) {
+                    self.memory.ungated.insert(pod.uid.clone());
+                }
+            }
+            Command::Anchor(_) => self.memory.anchored |= self.tidied("anchor", answer, now),
+            Command::ActiveLabel(_) => {
+                if self.tidied("label", answer, now) {
+                    self.active = false;
+                }
+            }
+            Command::Finalizer(_) => {
+                let conflict = matches!(answer, Answer::Refused(refusal) if refusal.code == 409);
+                if conflict {
+                    self.memory.reread = true;
+                } else if self.tidied("finalizer", answer, now) {
+                    self.finalizer = false;
+                }
+            }
+            _ => {
+                self.memory.again("clean-up", wait_of(answer), now);
+            }
+        }
+    }
+
+    /// After the last status: nothing is left of the run but its record.
+    pub(super) fn close(&mut self, now: Timestamp) -> Next {
+        if self.active {
+            return self.when_due("label", Command::ActiveLabel(false), now);
+        }
+        if let Some(event) = self.memory.events.pop_front() {
+            return Next::Do(event);
+        }
+        if let Some((reason, warning)) = self.ended_with()
+            && self.memory.told.insert(("end".to_owned(), reason))
+        {
+            let message = self.stored.message.clone();
+            return Next::Do(Command::Tell { about: About::Run, reason, message, warning });
+        }
+        // The finalizer goes last: with it goes a run that is being deleted.
+        if self.finalizer {
+            return self.when_due("finalizer", Command::Finalizer(false), now);
+        }
+        Next::Finished
+    }
+}

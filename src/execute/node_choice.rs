@@ -1,0 +1,199 @@
+//! Which node a replacement goes to, on the cluster as it is: the planned one while it takes the pod, else the receiver
+//! that has least left. Never a node that the plan frees; a node without the resource only at the very end.
+//!
+//! Two states: everything that stands now, and the same once what is terminating has gone. A node is chosen by the
+//! second, and the gate opens by the first: a scheduler drops a nomination at its first failed try.
+//!
+//! May import: api, snapshot, filter
+
+use rustc_hash::FxHashSet;
+
+use super::claim::pod_named;
+use super::journal::{Orders, is_open};
+use super::seen::Sight;
+use crate::api::Relocation;
+use crate::filter::{Incoming, Prepared, SchedulerRules, State};
+use crate::snapshot::model::{NodeIdx, PodIdx, Ready};
+
+/// The two states.
+pub(super) struct Rooms<'s> {
+    now: State<'s>,
+    later: State<'s>,
+    freed: FxHashSet<NodeIdx>,
+    resource: Option<crate::snapshot::model::ResourceIdx>,
+}
+
+impl<'s> Rooms<'s> {
+    /// The rooms for replacements, with those taken that others were promised.
+    pub fn new(sight: &Sight<'s>, orders: &Orders, all: &[Relocation], freed: &[String]) -> Self {
+        let snapshot = sight.snapshot;
+        let now = State::with_schedulers(snapshot, &orders.schedulers);
+        let mut later = now.clone();
+        later.release_claims();
+        for (at, pod) in snapshot.pods.iter().enumerate() {
+            if pod.terminating && pod.stands() {
+                later.remove(PodIdx::new(at));
+            }
+        }
+        let freed = freed.iter().filter_map(|name| snapshot.node_named(name)).collect();
+        let mut rooms = Self { now, later, freed, resource: snapshot.resource_named(&orders.resource) };
+        for relocation in all.iter().filter(|relocation| is_open(relocation)) {
+            rooms.keep(sight, relocation, true);
+        }
+        rooms
+    }
+
+    /// Takes the room that a relocation was promised, or gives it back while its own pod is asked about.
+    pub fn keep(&mut self, sight: &Sight<'_>, relocation: &Relocation, taken: bool) {
+        let snapshot = sight.snapshot;
+        let Some((pod, node)) = promised(sight, relocation) else { return };
+        let facts = snapshot.pod(pod);
+        // The rules of kube count nominated pods by themselves.
+        if facts.nominated == Some(node) && self.now.rules_of(facts.spec) == Some(SchedulerRules::Kube) {
+            return;
+        }
+        let incoming = Incoming::pending(snapshot, pod);
+        for state in [&mut self.now, &mut self.later] {
+            if taken {
+                state.place(incoming, node);
+            } else {
+                state.unplace(incoming, node);
+            }
+        }
+    }
+
+    /// The node for a replacement. `last` allows nodes without the resource.
+    pub fn choose(
+        &mut self,
+        sight: &Sight<'_>,
+        relocation: &Relocation,
+        pod: PodIdx,
+        last: bool,
+    ) -> Option<NodeIdx> {
+        self.keep(sight, relocation, false);
+        let found = self.best(sight, relocation, pod, last);
+        self.keep(sight, relocation, true);
+        found
+    }
+
+    fn best(&self, sight: &Sight<'_>, relocation: &Relocation, pod: PodIdx, last: bool) -> Option<NodeIdx> {
+        let snapshot = sight.snapshot;
+        let incoming = Incoming::pending(snapshot, pod);
+        let prepared = Prepared::new(&self.later, incoming);
+        let planned = snapshot.node_named(&relocation.planned_node_name);
+        // A pod that was recreated along may be planned back to its own node.
+        if let Some(planned) = planned.filter(|n| !self.freed.contains(n) && prepared.fits(*n)) {
+            return Some(planned);
+        }
+        let chosen = relocation.placement.selected_node_name.as_deref().and_then(|n| snapshot.node_named(n));
+        if let Some(chosen) = chosen.filter(|n| !self.freed.contains(n) && prepared.fits(*n)) {
+            return Some(chosen);
+        }
+        let rules = self.later.rules_of(snapshot.pod(pod).spec).unwrap_or(SchedulerRules::Kube);
+        let now = Prepared::new(&self.now, incoming);
+        let receives = |&node: &NodeIdx| {
+            let facts = snapshot.node(node);
+            !self.freed.contains(&node)
+                && facts.ready == Ready::Yes
+                && !facts.is_leaving(&snapshot.symbols)
+                && (last || self.holds(node))
+                && prepared.fits(node)
+        };
+        let rank = |&node: &NodeIdx| {
+            let left = self.resource.map_or(0, |resource| self.later.left(rules, node, resource));
+            (!self.holds(node), !now.fits(node), left, node)
+        };
+        (0..snapshot.nodes.len()).map(NodeIdx::new).filter(receives).min_by_key(rank)
+    }
+
+    /// True when the scheduler would bind the pod to the node at once.
+    pub fn is_ready(
+        &mut self,
+        sight: &Sight<'_>,
+        relocation: &Relocation,
+        pod: PodIdx,
+        node: NodeIdx,
+    ) -> bool {
+        self.keep(sight, relocation, false);
+        let fits = Prepared::new(&self.now, Incoming::pending(sight.snapshot, pod)).fits(node);
+        self.keep(sight, relocation, true);
+        fits
+    }
+
+    /// The node holds some of the resource, apart from what is leaving.
+    fn holds(&self, node: NodeIdx) -> bool {
+        let snapshot = self.later.snapshot();
+        let held = |&pod: &PodIdx| {
+            self.resource.is_some_and(|resource| snapshot.charged(pod, resource) > 0)
+                && !snapshot.pod(pod).terminating
+        };
+        snapshot.pods_on[node.at()].iter().any(held)
+    }
+}
+
+/// The pod and the node that a relocation was promised, while the pod is not bound.
+fn promised(sight: &Sight<'_>, relocation: &Relocation) -> Option<(PodIdx, NodeIdx)> {
+    let placement = &relocation.placement;
+    let node = sight.snapshot.node_named(placement.selected_node_name.as_deref()?)?;
+    let pod = pod_named(sight, &relocation.namespace, placement.replacement_pod_name.as_deref()?)?;
+    let facts = sight.snapshot.pod(pod);
+    let same = Some(sight.snapshot.text(facts.uid)) == placement.replacement_pod_uid.as_deref();
+    (same && facts.node.is_none()).then_some((pod, node))
+}
+
+/// Whether a node can still be emptied: nothing of the resource came that is not among its victims, and the replacements
+/// of all its victims find room elsewhere.
+pub(super) fn still_empties(
+    sight: &Sight<'_>,
+    orders: &Orders,
+    node: &str,
+    victims: &[&Relocation],
+    replacements: &FxHashSet<&str>,
+    freed: &[String],
+) -> Result<(), String> {
+    let snapshot = sight.snapshot;
+    let Some(at) = snapshot.node_named(node) else { return Err("the node is gone".to_owned()) };
+    let Some(resource) = snapshot.resource_named(&orders.resource) else {
+        return Err(format!("no node provides {} any more", orders.resource));
+    };
+    let uids: FxHashSet<&str> = victims.iter().map(|r| r.victim_pod_uid.as_str()).collect();
+    for &pod in &snapshot.pods_on[at.at()] {
+        let facts = snapshot.pod(pod);
+        let uid = snapshot.text(facts.uid);
+        if snapshot.charged(pod, resource) > 0 && !facts.terminating && !uids.contains(uid) {
+            let whose = if replacements.contains(uid) { "the replacement" } else { "pod" };
+            return Err(format!("{whose} {} holds {} there", snapshot.pod_key(pod), orders.resource));
+        }
+    }
+    let mut rooms = Rooms::new(sight, orders, &[], freed);
+    let mut incoming = Vec::new();
+    for relocation in victims {
+        let found = pod_named(sight, &relocation.namespace, &relocation.victim_pod_name);
+        let Some(pod) =
+            found.filter(|&pod| snapshot.text(snapshot.pod(pod).uid) == relocation.victim_pod_uid)
+        else {
+            continue;
+        };
+        if snapshot.pod(pod).stands() && !snapshot.pod(pod).terminating {
+            rooms.later.remove(pod);
+        }
+        incoming.push((*relocation, pod));
+    }
+    for (relocation, pod) in incoming {
+        let replacement = Incoming::replacement(snapshot, pod);
+        let place = {
+            let prepared = Prepared::new(&rooms.later, replacement);
+            let planned = snapshot.node_named(&relocation.planned_node_name);
+            let fits = |n: &NodeIdx| !rooms.freed.contains(n) && prepared.fits(*n);
+            let others = (0..snapshot.nodes.len()).map(NodeIdx::new).filter(|&n| rooms.holds(n));
+            planned.filter(fits).or_else(|| others.into_iter().find(fits))
+        };
+        match place {
+            Some(place) => rooms.later.place(replacement, place),
+            None => {
+                return Err(format!("no receiver takes pod {} any more", snapshot.pod_key(pod)));
+            }
+        }
+    }
+    Ok(())
+}

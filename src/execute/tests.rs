@@ -1,0 +1,333 @@
+//! What holds for an execution, on a cluster in memory.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::command::Refusal;
+use super::testing::{CARDS, Fault, World, check_clean, drive, fresh};
+use crate::api::{EvictionPhase, Execution as Asked, PlacementPhase, Reason, RepackRunSpec};
+use crate::execute::Command;
+
+fn spec() -> RepackRunSpec {
+    RepackRunSpec::default()
+}
+
+fn reason(world: &World) -> Reason {
+    world.status().conditions.last().unwrap().reason
+}
+
+/// The guide's cluster: a node with two pods of one card, two nodes with seven of eight.
+fn guide(kind: &str) -> World {
+    let mut world = World::new(3);
+    world.workload(kind, "w", 1, &["n1", "n1"], &json!({})).fixed("n2", 7).fixed("n3", 7);
+    world
+}
+
+/// Two nodes to empty: a Deployment's pods, a StatefulSet and a Job of Volcano that restarts as a whole.
+fn mixed() -> World {
+    let mut world = World::new(6);
+    world
+        .workload("ReplicaSet", "web", 1, &["n1", "n1", "n4"], &json!({}))
+        .workload("StatefulSet", "db", 2, &["n2"], &json!({}))
+        .workload(
+            "Job",
+            "gang",
+            1,
+            &["n2", "n5"],
+            &json!({"policies": [{"event": "PodEvicted", "action": "RestartJob"}]}),
+        )
+        .fixed("n3", 6)
+        .fixed("n4", 4)
+        .fixed("n5", 6)
+        .fixed("n6", 8);
+    world
+}
+
+fn run(world: &mut World) {
+    fresh(world, &spec());
+    drive(world, &spec(), None, &mut |_, _| {});
+}
+
+#[test]
+fn the_plan_is_carried_out_and_the_result_equals_it() {
+    for kind in ["ReplicaSet", "StatefulSet", "Job"] {
+        let mut world = guide(kind);
+        run(&mut world);
+        let status = world.status().clone();
+        assert_eq!(reason(&world), Reason::ExecutionCompleted, "{kind}: {}", status.message);
+        assert_eq!(
+            status.message,
+            "Repack succeeded for x.io/npu: all 2 replacement Pods were scheduled and all 1 planned node was verified \
+             free [n1]; cluster fragmentation changed from 33% to 0%."
+        );
+        let result = status.result.unwrap();
+        assert!(result.metrics_verified);
+        assert_eq!((result.freed_nodes, result.moved_card_count), (vec!["n1".to_owned()], 2));
+        for relocation in status.relocations.unwrap() {
+            assert_eq!(relocation.eviction.phase, EvictionPhase::Accepted);
+            assert_eq!(relocation.placement.phase, PlacementPhase::Placed);
+            assert_eq!(relocation.placement.actual_node_name, Some(relocation.planned_node_name));
+        }
+        assert!(world.anchor.is_some(), "the cooldown counts from the end");
+        check_clean(&mut world);
+    }
+}
+
+#[test]
+fn cascades_come_back_as_planned_although_their_group_is_made_anew() {
+    let mut world = mixed();
+    run(&mut world);
+    assert_eq!(reason(&world), Reason::ExecutionCompleted, "{}", world.status().message);
+    let relocations = world.status().relocations.clone().unwrap();
+    assert!(relocations.iter().any(|r| r.eviction.phase == EvictionPhase::IndirectlyRemoved));
+    check_clean(&mut world);
+}
+
+/// The process dies before and after every request, or the answer or the request gets lost: the run ends well, and
+/// nothing is left of it.
+#[test]
+fn wherever_the_process_dies_the_run_ends_and_leaves_nothing() {
+    let mut points = 0;
+    for make in [|| guide("ReplicaSet"), || guide("StatefulSet"), || guide("Job"), mixed] {
+        let mut whole = make();
+        fresh(&mut whole, &spec());
+        let requests = drive(&mut whole, &spec(), None, &mut |_, _| {}).requests;
+        for at in 0..requests {
+            for fault in [Fault::DiesBefore, Fault::DiesAfter, Fault::AnswerLost, Fault::RequestLost] {
+                let mut world = make();
+                fresh(&mut world, &spec());
+                drive(&mut world, &spec(), Some((at, fault)), &mut |_, _| {});
+                let place = format!("request {at} of {requests}, {fault:?}: {}", world.status().message);
+                assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{place}");
+                assert_eq!(
+                    world.status().result.as_ref().unwrap().freed_nodes,
+                    whole.status().result.as_ref().unwrap().freed_nodes,
+                    "{place}"
+                );
+                check_clean(&mut world);
+                points += 1;
+            }
+        }
+    }
+    println!("{points} points");
+    assert!(points >= 400, "{points}");
+}
+
+#[test]
+fn a_cache_that_lags_makes_nobody_evict_twice() {
+    for lag in [50, 300, 2_000] {
+        let mut world = mixed();
+        world.lag = SignedDuration::from_millis(lag);
+        run(&mut world);
+        assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{lag}: {}", world.status().message);
+        check_clean(&mut world);
+    }
+}
+
+#[test]
+fn a_budget_that_blocks_for_ever_leaves_the_node_and_one_that_blocks_for_a_while_does_not() {
+    let blocked = || Refusal {
+        code: 429,
+        budget: true,
+        message: "it would violate the budget".to_owned(),
+        ..Refusal::default()
+    };
+    let mut world = guide("StatefulSet");
+    world.refusals.insert("w-0".to_owned(), blocked());
+    run(&mut world);
+    assert_eq!(reason(&world), Reason::ExecutionTimedOut);
+    assert!(world.status().message.contains("pod a/w-0: it would violate"), "{}", world.status().message);
+    let relocations = world.status().relocations.clone().unwrap();
+    let phases: Vec<_> = relocations.iter().map(|r| r.eviction.phase).collect();
+    assert_eq!(phases, [EvictionPhase::InProgress, EvictionPhase::Accepted], "others go on");
+    check_clean(&mut world);
+
+    let mut world = guide("StatefulSet");
+    world.refusals.insert("w-0".to_owned(), blocked());
+    fresh(&mut world, &spec());
+    drive(&mut world, &spec(), None, &mut |world, _| {
+        if world.now > "2026-07-30T10:00:40Z".parse().unwrap() {
+            world.refusals.clear();
+        }
+    });
+    assert_eq!(reason(&world), Reason::ExecutionCompleted, "{}", world.status().message);
+    check_clean(&mut world);
+}
+
+#[test]
+fn without_gates_nothing_of_kubes_scheduler_is_evicted() {
+    let mut world = guide("ReplicaSet");
+    world.webhook_up = false;
+    run(&mut world);
+    assert_eq!(reason(&world), Reason::ExecutionPreparationFailed, "{}", world.status().message);
+    assert!(world.evictions.is_empty());
+    check_clean(&mut world);
+    // Volcano's runs go on, and nominate as soon as they see a replacement.
+    let mut world = guide("Job");
+    world.webhook_up = false;
+    run(&mut world);
+    assert_eq!(world.evictions.len(), 2, "{}", world.status().message);
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_receiver_that_another_pod_took_is_replaced_by_another_receiver() {
+    let mut world = World::new(4);
+    world.workload("StatefulSet", "w", 2, &["n1"], &json!({})).fixed("n2", 6).fixed("n3", 5).fixed("n4", 8);
+    fresh(&mut world, &spec());
+    let mut taken = false;
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Evict { .. }) && !taken {
+            taken = true;
+            world.workload("StatefulSet", "thief", 2, &["n2"], &json!({}));
+        }
+    });
+    assert_eq!(
+        reason(&world),
+        Reason::ExecutionCompletedWithAlternativePlacement,
+        "{}",
+        world.status().message
+    );
+    let relocation = world.status().relocations.clone().unwrap().remove(0);
+    assert_eq!(
+        (relocation.planned_node_name.as_str(), relocation.placement.actual_node_name.as_deref()),
+        ("n2", Some("n3"))
+    );
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_node_that_cannot_be_emptied_any_more_is_given_up_before_its_first_pod() {
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &spec());
+    let mut taken = false;
+    drive(&mut world, &spec(), None, &mut |world, _| {
+        if !taken {
+            taken = true;
+            world.workload("StatefulSet", "late", 3, &["n1"], &json!({}));
+        }
+    });
+    assert_eq!(reason(&world), Reason::EvictionFailed, "{}", world.status().message);
+    assert!(
+        world.status().message.contains("node n1 was given up: pod a/late-0 holds"),
+        "{}",
+        world.status().message
+    );
+    assert!(world.evictions.is_empty());
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_cancelled_run_leaves_what_it_did_and_nothing_else() {
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &spec());
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Nominate { .. }) {
+            world.run.as_mut().unwrap().cancelled = true;
+        }
+    });
+    assert_eq!(reason(&world), Reason::ExecutionCancelled, "{}", world.status().message);
+    assert_eq!(world.evictions.len(), 1);
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_run_that_is_deleted_half_way_goes_when_everything_is_tidied_up() {
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &spec());
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Nominate { .. }) {
+            world.run.as_mut().unwrap().deleting = true;
+        }
+    });
+    assert!(world.run.is_none());
+    assert_eq!(world.evictions.len(), 1);
+    check_clean(&mut world);
+}
+
+#[test]
+fn an_owner_that_was_scaled_down_needs_no_replacement() {
+    let mut world = guide("ReplicaSet");
+    fresh(&mut world, &spec());
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Evict { .. }) {
+            world.change(|store| {
+                store.owners.get_mut(&("a".to_owned(), "w".to_owned())).unwrap()["spec"]["replicas"] =
+                    json!(0);
+            });
+        }
+    });
+    let relocations = world.status().relocations.clone().unwrap();
+    assert!(relocations.iter().all(|r| r.placement.phase == PlacementPhase::NotNeeded), "{relocations:#?}");
+    assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{}", world.status().message);
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_victim_that_somebody_else_deletes_is_not_evicted_in_its_next_life() {
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &spec());
+    let mut done = false;
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Probe { .. }) && !done {
+            done = true;
+            world.terminate("a", "w-0");
+        }
+    });
+    // The new one of the same name has another UID: it stays, and holds the node.
+    let all = world.status().relocations.clone().unwrap();
+    assert_eq!(all[0].eviction.phase, EvictionPhase::Rejected, "{}", world.status().message);
+    assert!(world.evictions.keys().all(|uid| *uid != all[0].victim_pod_uid));
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_replacement_that_finds_no_room_is_let_go_after_its_window() {
+    let mut asked = spec();
+    asked.execution = Some(Asked { timeout_seconds: Some(310), ..Asked::default() });
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &asked);
+    let mut taken = false;
+    drive(&mut world, &asked, None, &mut |world, command| {
+        if matches!(command, Command::Nominate { .. }) && !taken {
+            taken = true;
+            world.workload("StatefulSet", "thief", 1, &["n2"], &json!({})).workload(
+                "StatefulSet",
+                "thief2",
+                1,
+                &["n3"],
+                &json!({}),
+            );
+        }
+    });
+    // The first pod's window is the whole time of a plan of one node.
+    assert_eq!(reason(&world), Reason::ExecutionTimedOut, "{}", world.status().message);
+    assert!(
+        world.status().message.contains("the replacement of a/w-0 was not bound"),
+        "{}",
+        world.status().message
+    );
+    check_clean(&mut world);
+    let waiting =
+        world.store.pods.values().filter(|pod| pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty));
+    assert_eq!(waiting.count(), 0, "the scheduler has bound it where it likes");
+}
+
+#[test]
+fn the_job_that_takes_a_freed_node_at_once_does_not_spoil_the_result() {
+    let mut world = guide("StatefulSet");
+    fresh(&mut world, &spec());
+    let mut taken = false;
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::ListPods) && !taken {
+            taken = true;
+            world.workload("Job", "big", 8, &["n1"], &json!({}));
+        }
+    });
+    assert_eq!(reason(&world), Reason::ExecutionCompleted, "{}", world.status().message);
+    let result = world.status().result.clone().unwrap();
+    assert_eq!((result.freed_node_count, result.taken_nodes.len()), (1, 1));
+    assert!(result.taken_nodes[0].pod_group_name.starts_with("big-"));
+    assert_eq!(CARDS, "x.io/npu");
+    check_clean(&mut world);
+}
