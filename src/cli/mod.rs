@@ -14,6 +14,7 @@ mod debug;
 mod doctor;
 mod dryrun;
 pub mod error;
+mod execute;
 pub mod exit;
 mod explain;
 mod fit;
@@ -46,10 +47,10 @@ use output::{Out, Verbosity};
 pub fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let out = Out::process(color_typed(&typed), Verbosity::Normal);
-    ExitCode::from(execute(&typed, out).code())
+    ExitCode::from(carry_out(&typed, out).code())
 }
 
-fn execute(typed: &[OsString], mut out: Out) -> Exit {
+fn carry_out(typed: &[OsString], mut out: Out) -> Exit {
     match parse(typed) {
         Ok(cli) => {
             let mut out = out.with(color(cli.common.color), verbosity(cli.common));
@@ -72,6 +73,8 @@ fn run(cli: &Cli, out: &mut Out) -> Exit {
         Command::Controller(args) => controller::run(args, cluster, out),
         Command::Debug(args) => debug::run(args, out),
         Command::Dryrun(args) => return ended(dryrun::run(args, cluster, out), out),
+        Command::Execute(args) => return ended(execute::run(args, cluster, out), out),
+        Command::Cancel(args) => return ended(execute::cancel(args, cluster, out), out),
         Command::Status(args) => return ended(status::run(args, cluster, out), out),
         Command::Doctor(args) => return ended(doctor::run(args, cluster, out), out),
         Command::Explain(args) => explain::run(args, cluster, out),

@@ -4,7 +4,7 @@ use super::*;
 fn transcript(line: &str) -> String {
     let (out, captured) = Out::captured();
     let typed: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    let exit = execute(&typed, out);
+    let exit = carry_out(&typed, out);
     format!("{}---- stderr\n{}---- exit {}\n", captured.stdout(), captured.stderr(), exit.code())
 }
 
@@ -54,7 +54,7 @@ fn colour_follows_its_flag_also_where_nothing_could_be_parsed() {
 #[test]
 fn bash_completes_what_the_script_promises() {
     let (out, captured) = Out::captured();
-    execute(&["kubectl-repack", "completion", "bash"].map(OsString::from), out);
+    carry_out(&["kubectl-repack", "completion", "bash"].map(OsString::from), out);
     let ask = |words: &str, current: &str, before: &str| {
         let script = format!(
             "{}\nCOMP_WORDS=(kubectl-repack {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\

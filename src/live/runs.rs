@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::pages::{chain, get};
 use super::{Connected, LiveError};
+use crate::api::names::CANCEL_ANNOTATION;
 use crate::api::{API_VERSION, RepackRun};
 
 const RUNS: &str = "/apis/repack.volcano.sh/v1alpha1/repackruns";
@@ -38,6 +39,19 @@ pub async fn create(connected: &Connected, run: &RepackRun) -> Result<RepackRun,
     let request = request.map_err(|fault| LiveError::Config(format!("cannot make the request: {fault}")))?;
     let text = super::pages::send(connected, request, "create", RESOURCE).await?;
     parse(connected, "create", &text)
+}
+
+/// Asks a run to stop.
+///
+/// # Errors
+/// The server does not answer or refuses.
+pub async fn cancel(connected: &Connected, name: &str) -> Result<(), LiveError> {
+    let patch = serde_json::json!({"metadata": {"annotations": {CANCEL_ANNOTATION: "true"}}});
+    let request = Request::patch(format!("{RUNS}/{name}"))
+        .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
+        .body(patch.to_string().into_bytes());
+    let request = request.map_err(|fault| LiveError::Config(format!("cannot make the request: {fault}")))?;
+    super::pages::send(connected, request, "patch", RESOURCE).await.map(|_| ())
 }
 
 /// One run; none when there is none of that name.

@@ -6,6 +6,7 @@
 //!
 //! May import: api, snapshot, execute
 
+pub mod admission;
 pub mod crd;
 pub mod krew;
 pub mod rbac;
@@ -54,6 +55,7 @@ fn resources() -> Vec<(&'static str, Vec<Value>)> {
         ("manifests/rbac/controller.yaml", rbac::controller()),
         ("manifests/rbac/execute.yaml", rbac::executor()),
         ("manifests/rbac/users.yaml", rbac::users()),
+        ("manifests/admission.yaml", admission::execute()),
         ("manifests/controller.yaml", workload::controller()),
     ]
 }

@@ -17,8 +17,10 @@ use crate::snapshot::view::object::Kind;
 
 /// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`, `doctor`.
 pub const READER: &str = "kubectl-repack-reader";
-/// Creates runs and follows them.
+/// Creates runs of mode DryRun and follows them.
 pub const RUNNER: &str = "kubectl-repack-runner";
+/// Creates runs of any mode, follows and cancels them.
+pub const OPERATOR: &str = "kubectl-repack-operator";
 
 /// The controller's account and everything it may do.
 pub fn controller() -> Vec<Value> {
@@ -94,8 +96,14 @@ pub fn users() -> Vec<Value> {
     reader.extend([follow(), definition(&["get"]), lease]);
     // Whether the controller that answers is of the plugin's version.
     let lease = named(rule("coordination.k8s.io", &["leases"], &["get"]), CONTROLLER_LEASE);
-    let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"]), lease];
-    vec![role("ClusterRole", READER, None, &reader), role("ClusterRole", RUNNER, None, &runner)]
+    let runner = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create"]), lease.clone()];
+    // `execute` is the verb that the admission policy asks for; `cancel` annotates a run.
+    let operator = vec![follow(), rule(GROUP, &[REPACK_RUNS], &["create", "execute", "patch"]), lease];
+    vec![
+        role("ClusterRole", READER, None, &reader),
+        role("ClusterRole", RUNNER, None, &runner),
+        role("ClusterRole", OPERATOR, None, &operator),
+    ]
 }
 
 /// The definition of runs, by its name.

@@ -33,6 +33,11 @@ pub struct Guide {
 impl Cluster {
     /// Fills the cluster, which has kwok and Volcano's types, and waits until everything runs.
     pub fn guide(&self) -> Guide {
+        self.guide_with(2)
+    }
+
+    /// The same with so many workers of the Job on the first node.
+    pub fn guide_with(&self, workers: usize) -> Guide {
         let pool = json!({"accelerator-pool": "ascend-npu"});
         self.nodes(&Pool {
             prefix: "ascend-node-",
@@ -50,8 +55,8 @@ impl Cluster {
                 "repack.volcano.sh/protected": "false",
             }),
             cards: 1,
-            nodes: &[NODES[0], NODES[0]],
-            min_available: 2,
+            nodes: &vec![NODES[0]; workers],
+            min_available: workers,
             node_selector: pool.clone(),
         });
         let serving = self.play_serving(&pool);

@@ -21,6 +21,7 @@ pub mod guide;
 mod kubectl;
 pub mod measure;
 pub mod objects;
+pub mod played;
 pub mod process;
 pub mod server;
 mod start;

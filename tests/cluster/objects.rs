@@ -257,7 +257,8 @@ fn node(name: &str, pool: &Pool) -> Value {
     })
 }
 
-fn controller_reference(owner: &Value) -> Value {
+/// The reference by which an object says that the owner controls it.
+pub fn controller_reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -285,7 +286,8 @@ pub fn list(listed: &Value) -> &[Value] {
     list_at(&listed["items"])
 }
 
-fn list_at(value: &Value) -> &[Value] {
+/// The items of an array; none where it is absent.
+pub fn list_at(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], |items| items)
 }
 

@@ -14,6 +14,7 @@ pub mod controller;
 pub mod debug;
 pub mod doctor;
 pub mod dryrun;
+pub mod execute;
 pub mod explain;
 pub mod fit;
 pub mod generate;
@@ -49,9 +50,11 @@ pub struct Cli {
 pub enum Command {
     Report(report::ReportArgs),
     Dryrun(dryrun::DryRunArgs),
+    Execute(execute::ExecuteArgs),
     Explain(explain::ExplainArgs),
     Fit(fit::FitArgs),
     Status(status::StatusArgs),
+    Cancel(execute::CancelArgs),
     Generate(generate::GenerateArgs),
     Snapshot(snapshot::SnapshotArgs),
     Doctor(doctor::DoctorArgs),
@@ -124,6 +127,7 @@ mod tests {
         }
         check(&Cli::command());
         check(&super::dryrun::DryRunArgs::augment_args(clap::Command::new("dryrun")));
+        check(&super::execute::ExecuteArgs::augment_args(clap::Command::new("execute")));
         check(&super::report::ReportArgs::augment_args(clap::Command::new("report")));
         check(&super::explain::ExplainArgs::augment_args(clap::Command::new("explain")));
         check(&super::debug::DebugArgs::augment_args(clap::Command::new("debug")));

@@ -19,7 +19,7 @@ use super::options::{PlanOptions, View};
 use super::output::{Out, json, yaml};
 use super::planning::Pass;
 use super::{input, planning, source, status};
-use crate::api::RepackRunStatus;
+use crate::api::{RepackRun, RepackRunStatus};
 use crate::plan::status::dry_run_status;
 use crate::snapshot::Snapshot;
 
@@ -81,6 +81,29 @@ pub fn run(args: &DryRunArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// Plans in the cluster whatever it has, and shows it; the run as it ended, or how the wait for it did.
+///
+/// # Errors
+/// The cluster has no RepackRuns, or as for [`run`].
+pub(super) fn in_cluster(
+    args: &DryRunArgs,
+    cluster: &ClusterArgs,
+    out: &mut Out,
+) -> Result<Result<RepackRun, Exit>, CliError> {
+    let file = args.filename.as_deref().map(input::read_run).transpose()?;
+    let mut options = PlanOptions::dry_run(args, file);
+    options.now = source::now(options.now, &args.source);
+    let view = View::resolve(&args.view, |name| std::env::var(name).ok());
+    if !server::is_there(cluster)? {
+        return Err(CliError::failure("RepackRuns are not installed in this cluster")
+            .hint("kubectl apply -k manifests installs them and the controller"));
+    }
+    server::only_here(args, &options)?;
+    let snapshot = source::load(&args.source, cluster, out)?;
+    let pass = planning::plan(&snapshot, &options, out)?;
+    shown(&snapshot, pass, args, cluster, &view, out)
+}
+
 /// Creates the run in the cluster and shows what came of it: with the picture, where the cluster's plan is the one that
 /// this machine finds.
 fn kept_in_cluster(
@@ -91,9 +114,21 @@ fn kept_in_cluster(
     view: &View,
     out: &mut Out,
 ) -> Result<Exit, CliError> {
+    let ended = shown(snapshot, pass, args, cluster, view, out)?;
+    Ok(ended.map_or_else(|exit| exit, |run| status::end_of(&run).unwrap_or(Exit::Done)))
+}
+
+fn shown(
+    snapshot: &Snapshot,
+    pass: Pass,
+    args: &DryRunArgs,
+    cluster: &ClusterArgs,
+    view: &View,
+    out: &mut Out,
+) -> Result<Result<RepackRun, Exit>, CliError> {
     let run = match server::evaluate(pass.run, args, cluster, out)? {
         Ok(run) => run,
-        Err(exit) => return Ok(exit),
+        Err(exit) => return Ok(Err(exit)),
     };
     let here = dry_run_status(snapshot, &pass.planned);
     let id = |status: &RepackRunStatus| status.plan.as_ref().map(|plan| plan.id.clone());
@@ -105,5 +140,5 @@ fn kept_in_cluster(
         _ => status::one(&run, view, jiff::Timestamp::now())?,
     };
     out.data(&text);
-    Ok(status::end_of(&run).unwrap_or(Exit::Done))
+    Ok(Ok(run))
 }
