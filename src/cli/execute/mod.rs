@@ -5,7 +5,7 @@
 
 mod changes;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
 use super::args::cluster::ClusterArgs;
@@ -90,12 +90,11 @@ fn agreed(pods: i64, cluster: &ClusterArgs, out: &mut Out) -> Result<bool, CliEr
     let server = block_on(async { Ok(connected(cluster).await?.server.clone()) });
     let server = server.map_err(|fault| failed(fault, "the cluster"))?;
     let context = cluster.context.clone().map(|name| format!(", context {name}")).unwrap_or_default();
-    let question =
-        format!("{pods} pods will be evicted in the cluster at {server}{context}. Type {pods} to go on: ");
-    let mut stderr = std::io::stderr();
-    let asked = stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush());
+    out.say(&format!(
+        "{pods} pods will be evicted in the cluster at {server}{context}. Type {pods} to go on: "
+    ));
     let mut answer = String::new();
-    let read = asked.and_then(|()| stdin.lock().read_line(&mut answer));
+    let read = stdin.lock().read_line(&mut answer);
     read.map_err(|fault| CliError::failure("cannot ask").because(fault))?;
     Ok(answer.trim() == pods.to_string())
 }
