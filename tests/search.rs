@@ -228,3 +228,33 @@ fn what_explain_calls_proven_about_a_node_is_true_of_every_plan() {
 
 /// Seeds per size of clusters whose nodes are all explained.
 const CERTIFIED: u64 = 60;
+
+/// Units that restart as a whole and go elsewhere when a further node is freed: each plan has to hold from its first turn
+/// on, so that neither algorithm's plan is refused by the check.
+#[test]
+fn plans_of_units_that_go_elsewhere_for_a_further_node_hold_from_the_first_turn_on() {
+    for (file, freed) in [
+        ("a_member_goes_elsewhere_capacity", 2),
+        ("a_member_goes_elsewhere_affinity", 1),
+        ("turns_of_a_unit_with_affinity", 3),
+    ] {
+        let path = format!("{}/tests/fixtures/units/{file}.json", env!("CARGO_MANIFEST_DIR"));
+        let mut builder =
+            kubectl_repack::snapshot::Builder::new(kubectl_repack::snapshot::BuildOptions::default());
+        let text = std::fs::read(path).unwrap();
+        kubectl_repack::snapshot::read::read_all(text.as_slice(), file, &mut builder).unwrap();
+        let snapshot = builder.finish().unwrap();
+        for algorithm in [Algorithm::Drain, Algorithm::Search] {
+            let request = Request { resource: "huawei.com/Ascend910".to_owned(), ..open(algorithm) };
+            let found = planned(&snapshot, &request);
+            assert_eq!(
+                faults(&snapshot, &request, &found.plan),
+                Vec::<String>::new(),
+                "{file} {algorithm:?}"
+            );
+            if algorithm == Algorithm::Search {
+                assert!(found.plan.freed.len() >= freed, "{file}: {} nodes", found.plan.freed.len());
+            }
+        }
+    }
+}

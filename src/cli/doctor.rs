@@ -188,6 +188,10 @@ async fn rights_to_run(connected: &Connected) -> Result<Check, LiveError> {
 fn of_holder(found: Result<Option<crate::live::checks::Holder>, LiveError>, namespace: &str) -> Check {
     let remedy = format!("kubectl get pods -n {namespace}; or name it with --controller-namespace");
     match found {
+        Ok(Some(holder)) if is_silent(&holder, jiff::Timestamp::now()) => {
+            let found = format!("{} leads no more: last heard of at {}", holder.identity, holder.renewed);
+            Check::new("controller", State::Warning, found, remedy)
+        }
         Ok(Some(holder)) => {
             let ours = env!("CARGO_PKG_VERSION");
             match holder.version.filter(|theirs| theirs != ours) {
@@ -201,6 +205,12 @@ fn of_holder(found: Result<Option<crate::live::checks::Holder>, LiveError>, name
         Ok(None) => Check::new("controller", State::Warning, format!("none leads in {namespace}"), remedy),
         Err(fault) => unknown("controller", &fault),
     }
+}
+
+/// The lease has run out, with as much again for clocks that differ.
+fn is_silent(holder: &crate::live::checks::Holder, now: jiff::Timestamp) -> bool {
+    let renewed: Option<jiff::Timestamp> = holder.renewed.parse().ok();
+    renewed.is_some_and(|renewed| now.duration_since(renewed).as_secs() > 2 * holder.seconds)
 }
 
 fn unknown(check: &'static str, fault: &LiveError) -> Check {

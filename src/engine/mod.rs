@@ -74,12 +74,34 @@ fn checked(snapshot: &Snapshot, request: &Request, planner: &Planner<'_>) -> Res
     let planned = planner(snapshot, request).map_err(Fault::Request)?;
     let Some(finding) = refusal(snapshot, request, &planned) else { return Ok(planned) };
     if request.algorithm == Algorithm::Drain {
-        return Err(Fault::Refused(finding));
+        return smaller(snapshot, request, planner, &planned, finding);
     }
     let request = Request { algorithm: Algorithm::Drain, ..request.clone() };
     let mut planned = checked(snapshot, &request, planner)?;
     planned.report.warnings.push(format!(
         "the plan of the search broke a rule and is replaced by the plan of Drain: {}",
+        finding.line(snapshot)
+    ));
+    Ok(planned)
+}
+
+/// A plan of Drain that frees fewer nodes than the one that was refused; nothing at all passes in any case.
+fn smaller(
+    snapshot: &Snapshot,
+    request: &Request,
+    planner: &Planner<'_>,
+    refused: &Planned,
+    finding: Finding,
+) -> Result<Planned, Fault> {
+    let Some(fewer) = refused.plan.freed.len().checked_sub(1).filter(|fewer| *fewer > 0) else {
+        return Err(Fault::Refused(finding));
+    };
+    let request = Request { max_freed_nodes: u64::try_from(fewer).ok(), ..request.clone() };
+    let mut planned = checked(snapshot, &request, planner)?;
+    planned.report.upper_bound = refused.report.upper_bound;
+    planned.report.warnings.push(format!(
+        "the plan of Drain for {} nodes broke a rule and gave way to a smaller one: {}",
+        fewer + 1,
         finding.line(snapshot)
     ));
     Ok(planned)
@@ -121,6 +143,27 @@ mod tests {
         assert_eq!(planned.plan.freed.len(), 1);
         assert!(planned.report.warnings.iter().any(|w| w.contains("replaced by the plan of Drain")));
         assert!(check_plan(&snapshot, &request, &planned.plan).is_empty());
+    }
+
+    #[test]
+    fn a_plan_of_drain_that_breaks_a_rule_gives_way_to_a_smaller_one() {
+        let mut cluster = Cluster::new().nodes(4, 8).group("a/g", 1);
+        for (pod, node) in [("p", "n1"), ("q", "n2"), ("r", "n3"), ("s", "n4")] {
+            cluster = cluster.pod(&format!("a/{pod} {node} 2 g"));
+        }
+        let snapshot = cluster.build();
+        let request = Request { algorithm: Algorithm::Drain, ..Request::for_resource("x.io/npu") };
+        let careless = |snapshot: &Snapshot, request: &Request| {
+            let mut planned = make(snapshot, request)?;
+            if planned.plan.freed.len() > 1 {
+                planned.plan.moves[0].to = planned.plan.moves[0].from;
+            }
+            Ok(planned)
+        };
+        assert_eq!(make(&snapshot, &request).unwrap().plan.freed.len(), 3);
+        let planned = checked(&snapshot, &request, &careless).unwrap();
+        assert_eq!((planned.plan.freed.len(), planned.report.upper_bound), (1, 3));
+        assert!(planned.report.warnings.iter().any(|warning| warning.contains("gave way to a smaller one")));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::cascade::Returns;
 use super::facts::Facts;
 use super::finding::{Check, Finding, Subject};
 use super::{takers, waiting};
-use crate::filter::{Change, Failure, Incoming, State, Tenant, Verdict, evaluate};
+use crate::filter::{Change, Detail, Failure, Incoming, State, Tenant, Verdict, evaluate};
 use crate::plan::types::Move;
 use crate::snapshot::model::{PodIdx, Sym};
 
@@ -134,6 +134,13 @@ fn refusal(verdict: &Verdict) -> Option<&Failure> {
 
 fn finding(facts: &Facts<'_>, check: Check, moved: &Move, why: &Failure) -> Finding {
     let node = facts.snapshot.node_name(moved.to);
-    let text = format!("{} refuses it on {node}: {:?}", why.plugin, why.detail);
+    let why_not = match &why.detail {
+        Detail::Insufficient { resource, need, have } => {
+            let name = facts.snapshot.resource_name(*resource);
+            format!("too little {name}, {need} asked for and {have} free in the units of its scheduler")
+        }
+        other => format!("{other:?}"),
+    };
+    let text = format!("{} refuses it on {node}: {why_not}", why.plugin);
     Finding::new(check, Subject::Pod(moved.pod), text)
 }

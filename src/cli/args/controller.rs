@@ -53,7 +53,7 @@ pub struct ProcessArgs {
         default_value = "kubectl-repack"
     )]
     pub lease_namespace: String,
-    /// How long a leader that is not heard of keeps the others waiting; at least 2s
+    /// How long a leader that is not heard of keeps the others waiting, and its successor from acting; at least 2s
     #[arg(long, value_name = "TIME", value_parser = value::lease, default_value = "20s")]
     pub lease_duration: i64,
     /// Address to answer probes and scrapers at [default: all]

@@ -7,20 +7,23 @@ use clap::Args;
 use super::groups::{PlanArgs, SourceArgs, ViewArgs};
 use crate::cli::error::CliError;
 
-/// Say why a node is not freed or a pod can not move, and what would change that
+/// Say why a node is not freed, a pod can not move or a run ended as it did, and what would change that
 #[derive(Args, Clone, Debug, Default)]
 #[command(mut_arg("snapshot", |arg| arg.num_args(1)))]
 #[command(after_help = "Examples:
   # Why a node stays occupied
   kubectl repack explain node npu-07 --snapshot cluster.json
 
-  # Where a pod could go, and which rule says no where
+  # Where a pod could go, and which rule refuses it elsewhere
   kubectl repack explain pod team-a/train-0 --snapshot cluster.json
 
   # All members of a group
-  kubectl repack explain podgroup/team-a/train --snapshot cluster.json")]
+  kubectl repack explain podgroup/team-a/train --snapshot cluster.json
+
+  # What a run of the cluster has to say
+  kubectl repack explain run dryrun-x7k2p")]
 pub struct ExplainArgs {
-    /// What to explain: `node NAME`, `pod NS/NAME` or `podgroup NS/NAME`, also written `node/NAME`
+    /// What to explain: `node NAME`, `pod NS/NAME`, `podgroup NS/NAME` or `run NAME`, also written `node/NAME`
     #[arg(value_name = "TARGET", required = true, num_args = 1..=2)]
     pub target: Vec<String>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use super::options::{PlanOptions, View};
 use super::output::{Out, json, yaml};
 use super::planning::Pass;
 use super::{input, planning, source, status};
-use crate::api::{RepackRun, RepackRunStatus};
+use crate::api::{Mode, RepackRun, RepackRunStatus};
 use crate::plan::status::dry_run_status;
 use crate::snapshot::Snapshot;
 
@@ -31,6 +31,7 @@ pub fn run(args: &DryRunArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
         return Err(CliError::usage("standard input can be read only once"));
     }
     let file = args.filename.as_deref().map(input::read_run).transpose()?;
+    let executes = file.as_ref().is_some_and(|file| file.spec.mode == Mode::Execute);
     let mut options = PlanOptions::dry_run(args, file);
     options.now = source::now(options.now, &args.source);
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
@@ -51,8 +52,12 @@ pub fn run(args: &DryRunArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
         out.data(&frontier::text(&snapshot, &found, &view)?);
         return Ok(Exit::Done);
     }
-    let pass = planning::plan(&snapshot, &options, out)?;
+    let mut pass = planning::plan(&snapshot, &options, out)?;
     if as_object {
+        if executes {
+            // Its name is for the run that executes.
+            pass.run.metadata.name = None;
+        }
         return kept_in_cluster(&snapshot, pass, args, cluster, &view, out);
     }
     let mut status = dry_run_status(&snapshot, &pass.planned);
@@ -100,7 +105,8 @@ pub(super) fn in_cluster(
     }
     server::only_here(args, &options)?;
     let snapshot = source::load(&args.source, cluster, out)?;
-    let pass = planning::plan(&snapshot, &options, out)?;
+    let mut pass = planning::plan(&snapshot, &options, out)?;
+    pass.run.metadata.name = None;
     shown(&snapshot, pass, args, cluster, &view, out)
 }
 

@@ -89,7 +89,7 @@ pub fn evaluate(
         Ok(Some(run)) => Ok(Ok(run)),
         Ok(None) => Err(CliError::failure(format!("run {named} was deleted before it finished"))),
         Err(exit) => {
-            if exit == Exit::TimedOut && long && untouched {
+            if exit == Exit::TimedOut && untouched && (long || limit < UNTOUCHED) {
                 out.warning(format!(
                     "no controller has taken run {named} up; --local plans on this machine."
                 ));

@@ -24,6 +24,9 @@ pub fn run(run: &RepackRun, view: &View, now: jiff::Timestamp) -> Result<String,
     let created = age(run.metadata.creation_timestamp.as_deref(), now);
     let created = if created.is_empty() { created } else { format!(", created {created} ago") };
     let _ = writeln!(text, "{}: {} {phase}{created}", printable(name(run)), mode(run));
+    if run.metadata.deletion_timestamp.is_some() {
+        text.push_str("being deleted: a controller takes its gates and leases away first\n");
+    }
     let Some(status) = &run.status else {
         text.push_str("no controller has written a status; one that runs takes a run up within seconds\n");
         return Ok(text);

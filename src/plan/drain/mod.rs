@@ -17,6 +17,7 @@ pub mod realize;
 pub mod receivers;
 mod settle;
 mod trial;
+mod turns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
