@@ -208,8 +208,13 @@ pub fn pod_group(
 
 /// A pod of a PodGroup on its node.
 pub fn bound_pod(owner: &Value, name: &str, group: &str, node: &str, spec: &Value) -> Value {
-    let mut spec = spec.clone();
-    spec["nodeName"] = json!(node);
+    let mut pod = group_pod(owner, name, group, spec);
+    pod["spec"]["nodeName"] = json!(node);
+    pod
+}
+
+/// A pod of a PodGroup that nobody has placed yet.
+pub fn group_pod(owner: &Value, name: &str, group: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Cluster;
-use super::objects::{controller_reference, list, list_at, merge, name_of};
+use super::objects::{controller_reference, group_pod, list, list_at, merge, name_of};
 
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 const SERVINGS: &str = "/apis/workload.serving.volcano.sh/v1alpha1/modelservings";
@@ -92,7 +92,7 @@ fn job(owner: &Value) -> Vec<Unit> {
                 "volcano.sh/task-index": index.to_string(),
             });
             let mut pod =
-                pod(owner, &format!("{name}-{task_name}-{index}"), &group, &task["template"]["spec"]);
+                group_pod(owner, &format!("{name}-{task_name}-{index}"), &group, &task["template"]["spec"]);
             pod["metadata"]["labels"] = marks.clone();
             merge(&mut pod["metadata"]["annotations"], &marks);
             pods.push(pod);
@@ -114,7 +114,8 @@ fn serving(owner: &Value) -> Vec<Unit> {
         let group = format!("{name}-{index}");
         let pods = (0..count).map(|number| {
             let template = if number == 0 { &role["entryTemplate"] } else { &role["workerTemplate"] };
-            let mut pod = pod(owner, &format!("{group}-{role_name}-0-{number}"), &group, &template["spec"]);
+            let mut pod =
+                group_pod(owner, &format!("{group}-{role_name}-0-{number}"), &group, &template["spec"]);
             pod["metadata"]["labels"] = json!({
                 "modelserving.volcano.sh/name": name,
                 "modelserving.volcano.sh/group-name": group,
@@ -131,21 +132,6 @@ fn serving(owner: &Value) -> Vec<Unit> {
         Unit { pods: pods.collect(), group: group_of(owner, &group, &json!(count)), whole }
     });
     units.collect()
-}
-
-fn pod(owner: &Value, name: &str, group: &str, spec: &Value) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "namespace": owner["metadata"]["namespace"],
-            "name": name,
-            "labels": {},
-            "annotations": {"scheduling.k8s.io/group-name": group},
-            "ownerReferences": [controller_reference(owner)],
-        },
-        "spec": spec,
-    })
 }
 
 fn group_of(owner: &Value, name: &str, minimum: &Value) -> Value {

@@ -13,7 +13,7 @@ use crate::cli::exit::Exit;
 use crate::cli::options::PlanOptions;
 use crate::cli::output::Out;
 use crate::cli::skew;
-use crate::cli::status::{connected, end_of, failed, until};
+use crate::cli::status::{connected, failed, to_its_end};
 use crate::live::{block_on, runs};
 use crate::plan::request::Movability;
 
@@ -69,20 +69,8 @@ pub fn evaluate(
         out.status(format!("repackrun.repack.volcano.sh/{named} created"));
         skew::warn(skew::leader(&connected).await.as_ref(), out);
         let started = std::time::Instant::now();
-        let mut told = String::new();
-        let see = |run: Option<&RepackRun>| {
-            let Some(run) = run else { return Some(None) };
-            if let Some(status) = &run.status
-                && status.message != told
-                && end_of(run).is_none()
-            {
-                told.clone_from(&status.message);
-                out.status(&status.message);
-            }
-            end_of(run).map(|_| Some(run.clone()))
-        };
-        let answer = until(Some(limit), runs::follow(&connected, &named, see)).await?;
-        Ok((answer, started.elapsed() >= UNTOUCHED, told.is_empty()))
+        let (answer, told) = to_its_end(&connected, &named, Some(limit), out).await?;
+        Ok((answer, started.elapsed() >= UNTOUCHED, !told))
     });
     let (answer, long, untouched) = ended.map_err(|fault| failed(fault, "the run"))?;
     match answer {

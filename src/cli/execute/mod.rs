@@ -16,7 +16,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::options::View;
 use super::output::Out;
-use super::status::{connected, end_of, failed, one, unknown, until};
+use super::status::{connected, end_of, failed, one, to_its_end, unknown};
 use crate::api::{Mode, ObjectMeta, Phase, Reason, RepackRun, RepackRunStatus};
 use crate::live::{block_on, runs};
 
@@ -120,19 +120,7 @@ fn execute(
         let created = runs::create(&connected, &run).await?;
         named = created.metadata.name.unwrap_or_default();
         out.status(format!("repackrun.repack.volcano.sh/{named} created"));
-        let mut told = String::new();
-        let see = |run: Option<&RepackRun>| {
-            let Some(run) = run else { return Some(None) };
-            if let Some(status) = &run.status
-                && status.message != told
-                && end_of(run).is_none()
-            {
-                told.clone_from(&status.message);
-                out.status(&status.message);
-            }
-            end_of(run).map(|_| Some(run.clone()))
-        };
-        until(limit, runs::follow(&connected, &named, see)).await
+        to_its_end(&connected, &named, limit, out).await.map(|(answer, _)| answer)
     });
     match ended.map_err(|fault| failed(fault, "the run"))? {
         Ok(Some(run)) => Ok(Ok(run)),

@@ -117,6 +117,30 @@ pub(super) async fn until<T>(
     }
 }
 
+/// Follows a run to its end and says on standard error what it is at. The run, none when it was deleted, or why it was not
+/// waited for; and whether it said anything.
+pub(super) async fn to_its_end(
+    connected: &Connected,
+    name: &str,
+    limit: Option<Duration>,
+    out: &mut Out,
+) -> Result<(Result<Option<RepackRun>, Exit>, bool), LiveError> {
+    let mut told = String::new();
+    let see = |run: Option<&RepackRun>| {
+        let Some(run) = run else { return Some(None) };
+        if let Some(status) = &run.status
+            && status.message != told
+            && end_of(run).is_none()
+        {
+            told.clone_from(&status.message);
+            out.status(&status.message);
+        }
+        end_of(run).map(|_| Some(run.clone()))
+    };
+    let answer = until(limit, runs::follow(connected, name, see)).await?;
+    Ok((answer, !told.is_empty()))
+}
+
 /// How a finished run ends the command that waits for it.
 pub(super) fn end_of(run: &RepackRun) -> Option<Exit> {
     match run.status.as_ref()?.phase {
