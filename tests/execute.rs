@@ -7,6 +7,7 @@ mod cluster;
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::objects::{ASCEND, Pool};
@@ -23,15 +24,18 @@ const OPERATOR: &str = "operator";
 const SOON: Duration = Duration::from_mins(2);
 
 struct Bed {
-    cluster: &'static Cluster,
+    // Ended in this order: the controller first.
     _controller: Processes,
+    cluster: Arc<Cluster>,
+    /// Control planes start one after the other: two cores carry one well.
+    _alone: MutexGuard<'static, ()>,
 }
 
 /// A cluster with a controller under exactly the shipped roles; none: there is no Go.
 fn bed() -> Option<Bed> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let cluster = Cluster::start(&Options { users: &[ACCOUNT, RUNNER, OPERATOR], ..Options::default() })?;
-    // The players outlive the test; the process ends it.
-    let cluster: &'static Cluster = Box::leak(Box::new(cluster));
     for file in
         ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "rbac/users.yaml", "admission.yaml"]
     {
@@ -44,7 +48,7 @@ fn bed() -> Option<Bed> {
                      --execute-cooldown 0s --schedulers volcano,default-scheduler --allow-ungrouped";
     let mut command = cluster.command(ACCOUNT, BINARY);
     controller.start("controller", command.args(arguments.split_whitespace())).unwrap();
-    Some(Bed { cluster, _controller: controller })
+    Some(Bed { _controller: controller, cluster: Arc::new(cluster), _alone: alone })
 }
 
 impl Bed {
@@ -196,9 +200,9 @@ spec:
 #[test]
 fn steps_5_to_7_of_the_guide_move_a_pod_and_the_large_job_fits_on_the_freed_node() {
     let Some(bed) = bed() else { return };
-    let cluster = bed.cluster;
+    let cluster = &*bed.cluster;
     cluster.guide_with(1);
-    cluster::played::play(cluster);
+    cluster::played::play(&bed.cluster);
     let file = cluster.folder().join("ascend-execute-001.yaml");
     fs::write(&file, GUARDED).unwrap();
     cluster.kubectl_text(&format!("apply -f {}", file.display()));
@@ -265,9 +269,9 @@ fn steps_5_to_7_of_the_guide_move_a_pod_and_the_large_job_fits_on_the_freed_node
 #[test]
 fn the_plugin_executes_the_plan_that_was_shown_and_refuses_another() {
     let Some(bed) = bed() else { return };
-    let cluster = bed.cluster;
+    let cluster = &*bed.cluster;
     cluster.guide_with(2);
-    cluster::played::play(cluster);
+    cluster::played::play(&bed.cluster);
     let plugin = |words: &str| {
         let mut command = cluster.command("admin", BINARY);
         let done =
@@ -310,7 +314,7 @@ fn the_plugin_executes_the_plan_that_was_shown_and_refuses_another() {
 #[test]
 fn who_may_only_plan_creates_no_run_that_moves_pods_and_an_operator_creates_and_cancels_one() {
     let Some(bed) = bed() else { return };
-    let cluster = bed.cluster;
+    let cluster = &*bed.cluster;
     for user in [RUNNER, OPERATOR] {
         cluster.kubectl_text(&format!(
             "create clusterrolebinding {user} --clusterrole=kubectl-repack-{user} --user={user}"

@@ -76,7 +76,9 @@ impl Execution {
         });
         let seen = pods.into_iter().filter_map(|pod| sight.seen(pod).map(|seen| (pod, seen)));
         let new = seen.filter(|(pod, seen)| {
-            !seen.terminating && !seen.finished && self.is_new(relocation, *pod, seen, sight)
+            // What was let go as a scale-out is no replacement of anybody.
+            let let_go = self.memory.ungated.contains(&seen.at.uid);
+            !seen.terminating && !seen.finished && !let_go && self.is_new(relocation, *pod, seen, sight)
         });
         new.map(|(_, seen)| seen).collect()
     }

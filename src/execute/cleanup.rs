@@ -6,24 +6,46 @@
 //!
 //! May import: api, snapshot
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::barrier::lease_of;
 use super::claim::gated_pods;
 use super::command::{About, Answer, Command, GroupRef};
+use super::journal::is_open;
 use super::machine::{Execution, Next, wait_of};
 use super::placement::replacement;
 use super::seen::Sight;
 use crate::api::EvictionPhase;
 use crate::snapshot::model::{GroupIdx, GroupOrigin};
 
+/// The API server takes up a changed webhook within about a second.
+const SETTLES: SignedDuration = SignedDuration::from_secs(2);
+
 impl Execution {
     /// What is left to do on the way to the last status.
     pub(super) fn finish(&mut self, sight: &Sight<'_>, now: Timestamp) -> Next {
+        // What was evicted is known before anything is said of it.
+        let mut all = self.stored.relocations.take().unwrap_or_default();
+        self.close_evictions(&mut all, sight, now);
+        self.stored.relocations = Some(all);
+        if let Some(command) = self.evict(now) {
+            return Next::Do(command);
+        }
+        if let Some(at) = self.unanswered(now) {
+            return Next::Wait(Some(at));
+        }
         if let Some(command) = self.tidy(sight, now) {
             return command;
         }
+        if let Some(pod) = self.memory.left_gated.first().cloned() {
+            return self.when_due(&pod.uid.clone(), Command::Ungate(pod), now);
+        }
         let Some(verified) = self.memory.verified.clone() else {
+            // A pod that passed the webhook just before it stopped is on the list by then.
+            let settled = self.memory.cleared_at.map_or(now, |at| at + SETTLES);
+            if self.relocations().iter().any(is_open) && now < settled {
+                return Next::Wait(Some(settled));
+            }
             return self.when_due("list", Command::ListPods, now);
         };
         let evicted = self.relocations().iter().any(|r| r.eviction.phase == EvictionPhase::Accepted);
@@ -78,6 +100,7 @@ impl Execution {
         match command {
             Command::Webhooks { .. } => {
                 self.memory.webhooks_cleared |= self.tidied("webhooks", answer, now);
+                self.memory.cleared_at = Some(now);
             }
             Command::Lease { group, .. } => {
                 if self.tidied(&group.uid, answer, now) {
@@ -92,6 +115,11 @@ impl Execution {
             Command::Ungate(pod) => {
                 if self.tidied(&pod.uid, answer, now) {
                     self.memory.ungated.insert(pod.uid.clone());
+                    if self.memory.left_gated.iter().any(|left| left.uid == pod.uid) {
+                        self.memory.left_gated.retain(|left| left.uid != pod.uid);
+                        // Once more, until there is none.
+                        self.memory.verified = None;
+                    }
                 }
             }
             Command::Anchor(_) => self.memory.anchored |= self.tidied("anchor", answer, now),

@@ -11,11 +11,12 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 
-use super::command::Answer;
+use super::command::{Answer, PodRef};
 use super::journal::{is_open, left, written};
 use super::machine::{Execution, wait_of, words};
 use super::memory::Ending;
 use super::seen::Sight;
+use crate::api::names::{GATE_OWNER_ANNOTATION, PLACEMENT_GATE};
 use crate::api::{
     Condition, ConditionStatus, ConditionType, EvictionPhase, ExactRate, Phase, PlacementPhase, Reason,
     RepackRunStatus, RunResult, TakenNode,
@@ -86,6 +87,7 @@ impl Execution {
             Answer::Cluster(snapshot) => {
                 self.memory.worked("list");
                 self.memory.verified = Some(Ok(self.measure(&snapshot)));
+                self.memory.left_gated = self.gated_on(&snapshot);
             }
             answer => {
                 if self.memory.again("list", wait_of(&answer), now) >= MOST_LISTS {
@@ -93,6 +95,25 @@ impl Execution {
                 }
             }
         }
+    }
+
+    /// Pods that wait at the run's gate.
+    fn gated_on(&self, snapshot: &Snapshot) -> Vec<PodRef> {
+        let symbol = |text: &str| snapshot.symbols.find(text);
+        let (Some(gate), Some(key)) = (symbol(PLACEMENT_GATE), symbol(GATE_OWNER_ANNOTATION)) else {
+            return Vec::new();
+        };
+        let tag = self.run.tag();
+        let gated = snapshot.pods.iter().filter(|pod| {
+            let owner = pod.details().annotations.get(key).map(|owner| snapshot.text(owner));
+            snapshot.spec(pod.spec).gates.contains(&gate) && owner == Some(tag.as_str()) && !pod.terminating
+        });
+        let named = gated.map(|pod| PodRef {
+            namespace: snapshot.namespace_name(pod.namespace).to_owned(),
+            name: snapshot.text(pod.name).to_owned(),
+            uid: snapshot.text(pod.uid).to_owned(),
+        });
+        named.filter(|pod| !self.memory.ungated.contains(&pod.uid)).collect()
     }
 
     /// What the cluster says the run achieved.
@@ -116,8 +137,16 @@ impl Execution {
                 continue;
             };
             let uid = |pod: PodIdx| snapshot.text(snapshot.pod(pod).uid);
-            let taken =
-                self.memory.emptied.contains(&node) && !there.iter().any(|&pod| ours.contains(uid(pod)));
+            let of_ours = |pod: PodIdx| {
+                let pod = snapshot.pod(pod);
+                let group = pod.group.map(|group| snapshot.text(snapshot.groups[group.at()].name));
+                let namespace = snapshot.namespace_name(pod.namespace);
+                self.relocations()
+                    .iter()
+                    .any(|r| r.namespace == namespace && Some(r.pod_group_name.as_str()) == group)
+            };
+            let taken = self.memory.emptied.contains(&node)
+                && !there.iter().any(|&pod| of_ours(pod) || ours.contains(uid(pod)));
             let pod = snapshot.pod(first);
             if taken {
                 let group = pod.group.map(|group| snapshot.text(snapshot.groups[group.at()].name));
@@ -216,6 +245,9 @@ impl Execution {
         }
         if !all.iter().any(|r| r.eviction.phase == EvictionPhase::Accepted) {
             let why = all.iter().map(|r| r.eviction.message.as_str()).find(|why| !why.is_empty());
+            if let Some((reason, why)) = &self.memory.stop {
+                return (*reason, format!("Nothing was moved for {resource}: {why}."));
+            }
             let why = why.map(str::to_owned).or((!because.is_empty()).then_some(because));
             let why = why.unwrap_or_else(|| "no pod was left to evict".to_owned());
             return (Reason::EvictionFailed, format!("No eviction was accepted for {resource}: {why}."));

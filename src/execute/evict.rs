@@ -16,6 +16,9 @@ use super::node_choice::still_empties;
 use super::seen::Sight;
 use crate::api::{EvictionPhase, PlacementPhase, Reason, Relocation};
 
+/// Attempts to read a victim before a run that ends goes on without the answer.
+const MOST_READS: u32 = 5;
+
 impl Execution {
     /// Takes outcomes into the record, and what became of pods that nobody evicts.
     pub(super) fn close_evictions(&self, all: &mut [Relocation], sight: &Sight<'_>, now: Timestamp) {
@@ -192,15 +195,39 @@ impl Execution {
                 && self.memory.may(&relocation.victim_pod_uid, now)
         });
         let pod = of(waiting.next()?);
+        if self.memory.ending.is_some() {
+            let tried = self.memory.retries.get(&pod.uid).map_or(0, |retry| retry.attempts);
+            return (tried < MOST_READS).then_some(Command::ReadPod(pod));
+        }
         if self.memory.looked.as_ref() == Some(&pod.uid) {
             return Some(Command::Evict { grace: self.orders.grace_seconds, pod });
         }
         Some(Command::ReadPod(pod))
     }
 
+    /// The time at which a victim is asked about again whose eviction has no answer yet, while the run ends; after a few
+    /// attempts it is left open.
+    pub(super) fn unanswered(&self, now: Timestamp) -> Option<Timestamp> {
+        let open = self.relocations().iter().filter(|relocation| {
+            relocation.eviction.phase == EvictionPhase::InProgress
+                && !self.memory.outcomes.contains_key(&relocation.victim_pod_uid)
+        });
+        let retries = open.filter_map(|relocation| self.memory.retries.get(&relocation.victim_pod_uid));
+        retries.filter(|retry| retry.attempts < MOST_READS && retry.at > now).map(|retry| retry.at).min()
+    }
+
     /// What the server said of a victim before it is evicted.
     pub(super) fn victim_read(&mut self, pod: &PodRef, answer: Answer, now: Timestamp) {
         match answer {
+            Answer::Pod(Some(seen))
+                if seen.at.uid == pod.uid
+                    && !seen.terminating
+                    && !seen.finished
+                    && self.memory.ending.is_some() =>
+            {
+                let why = "the run ended before it was evicted".to_owned();
+                self.memory.outcomes.insert(pod.uid.clone(), Outcome::Rejected(why));
+            }
             Answer::Pod(Some(seen)) if seen.at.uid == pod.uid && !seen.terminating && !seen.finished => {
                 self.memory.windows.insert(pod.uid.clone(), self.orders.window(seen.grace_seconds));
                 self.memory.looked = Some(pod.uid.clone());

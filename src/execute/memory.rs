@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::command::Command;
+use super::command::{Command, PodRef};
 use crate::api::{Reason, RunResult};
 
 /// First pause after a request that may work later; it doubles up to [`LONGEST_PAUSE`].
@@ -97,6 +97,12 @@ pub(super) struct Memory {
     pub ending: Option<Ending>,
     /// The webhook gates nothing any more.
     pub webhooks_cleared: bool,
+    /// When it stopped.
+    pub cleared_at: Option<Timestamp>,
+    /// Pods of the run that the list shows at the gate.
+    pub left_gated: Vec<PodRef>,
+    /// Replacements that were let go because their window was over.
+    pub expired: FxHashSet<String>,
     /// UIDs of groups and pods that are tidied up, or left to others after too many attempts.
     pub tidied: FxHashSet<String>,
     /// The end is noted for the cooldown.

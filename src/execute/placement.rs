@@ -12,7 +12,7 @@ use super::claim::pod_named;
 use super::command::{About, Answer, Command, PodRef, Refusal};
 use super::evict::victim;
 use super::journal::{is_closed, is_open, left, read, written};
-use super::machine::{Execution, wait_of};
+use super::machine::{Execution, wait_of, words};
 use super::node_choice::Rooms;
 use super::seen::{Seen, Sight};
 use crate::api::{
@@ -57,7 +57,7 @@ impl Execution {
             if self.orders.require_ready && !seen.ready && !is_expired(relocation, now) {
                 return;
             }
-            let late = self.orders.require_ready && !seen.ready;
+            let late = self.orders.require_ready && !seen.ready || self.memory.expired.contains(&pod.uid);
             let placement = &mut relocation.placement;
             placement.phase = if late { PlacementPhase::TimedOut } else { PlacementPhase::Placed };
             placement.actual_node_name = Some(seen.node.clone());
@@ -118,6 +118,7 @@ impl Execution {
     pub(super) fn place(&mut self, sight: &Sight<'_>, now: Timestamp) -> Option<Command> {
         let all = self.relocations();
         let mut rooms = None;
+        let mut expired = None;
         for relocation in all.iter().filter(|relocation| is_open(relocation)) {
             let Some(pod) = replacement(relocation) else { continue };
             let Some(seen) = sight.same(&pod).filter(|seen| !seen.is_bound() && !seen.terminating) else {
@@ -128,7 +129,8 @@ impl Execution {
             }
             if is_expired(relocation, now) {
                 if let Some(command) = self.release(&seen) {
-                    return Some(command);
+                    expired = Some((pod.uid.clone(), command));
+                    break;
                 }
                 continue;
             }
@@ -147,6 +149,10 @@ impl Execution {
                     return Some(Command::Ungate(pod));
                 }
             }
+        }
+        if let Some((uid, command)) = expired {
+            self.memory.expired.insert(uid);
+            return Some(command);
         }
         let stray = self.unclaimed(sight).into_iter().find(|seen| self.memory.may(&seen.at.uid, now));
         stray.map(|seen| Command::Ungate(seen.at))
@@ -222,6 +228,11 @@ impl Execution {
         // A pod that is gone, or has no such gate any more, needs nothing.
         let over = matches!(answer, Answer::Refused(Refusal { code: 400 | 404 | 422, .. }));
         if !matches!(answer, Answer::Done) && !over {
+            if matches!(answer, Answer::Refused(Refusal { code: 403, .. })) && self.memory.stop.is_none() {
+                // Whoever comes next would wait at the gate as well.
+                let why = format!("cannot {}: {}", command.what(), words(answer));
+                self.memory.stop = Some((Reason::ExecutionPreparationFailed, why));
+            }
             self.memory.again(&pod.uid, wait_of(answer), now);
             return;
         }

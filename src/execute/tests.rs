@@ -331,3 +331,66 @@ fn the_job_that_takes_a_freed_node_at_once_does_not_spoil_the_result() {
     assert_eq!(CARDS, "x.io/npu");
     check_clean(&mut world);
 }
+
+/// The cancel comes between an eviction and the record of it.
+#[test]
+fn a_run_that_is_cancelled_during_an_eviction_says_what_it_evicted_and_leaves_nobody_at_the_gate() {
+    for kind in ["ReplicaSet", "StatefulSet", "Job"] {
+        for lag in [0, 400] {
+            let mut world = guide(kind);
+            world.lag = SignedDuration::from_millis(lag);
+            fresh(&mut world, &spec());
+            let walk = drive(&mut world, &spec(), None, &mut |world, command| {
+                if matches!(command, Command::Evict { .. }) {
+                    world.run.as_mut().unwrap().cancelled = true;
+                }
+            });
+            assert_eq!(reason(&world), Reason::ExecutionCancelled, "{}", world.status().message);
+            let all = world.status().relocations.clone().unwrap();
+            assert_eq!(all[0].eviction.phase, EvictionPhase::Accepted, "{kind}, {lag}");
+            assert_eq!(world.status().result.as_ref().unwrap().moved_card_count, 1);
+            assert!(world.anchor.is_some(), "the cooldown counts");
+            assert_eq!(walk.gated_at_end, 0, "{kind}, {lag}");
+            check_clean(&mut world);
+        }
+    }
+}
+
+#[test]
+fn pods_of_a_scale_out_are_nobodys_replacement() {
+    let mut world = World::new(4);
+    world
+        .workload("StatefulSet", "first", 1, &["n1"], &json!({}))
+        .workload("ReplicaSet", "web", 1, &["n1", "n1"], &json!({}))
+        .fixed("n2", 4)
+        .fixed("n3", 7)
+        .fixed("n4", 8);
+    fresh(&mut world, &spec());
+    let mut scaled = false;
+    drive(&mut world, &spec(), None, &mut |world, command| {
+        if matches!(command, Command::Evict { .. }) && !scaled {
+            scaled = true;
+            world.scale("web", 4);
+        }
+    });
+    for relocation in world.status().relocations.clone().unwrap() {
+        let placement = &relocation.placement;
+        if placement.phase == PlacementPhase::Placed {
+            assert!(placement.selected_node_name.is_some(), "{relocation:#?}");
+        }
+    }
+    assert!(world.status().result.as_ref().unwrap().taken_nodes.is_empty());
+    check_clean(&mut world);
+}
+
+#[test]
+fn a_missing_right_to_evict_is_no_failed_eviction() {
+    let mut world = guide("StatefulSet");
+    let message = "pods is forbidden: cannot create resource \"pods/eviction\"".to_owned();
+    let forbidden = Refusal { code: 403, message, ..Refusal::default() };
+    world.refusals.insert("w-0".to_owned(), forbidden.clone());
+    world.refusals.insert("w-1".to_owned(), forbidden);
+    run(&mut world);
+    assert_eq!(reason(&world), Reason::ExecutionPreparationFailed, "{}", world.status().message);
+    check_clean(&mut world);
+}

@@ -219,6 +219,11 @@ fn the_base_is_accepted_and_gives_the_rights_it_says() {
         "update repackruns.repack.volcano.sh --subresource=status",
         "watch customresourcedefinitions.apiextensions.k8s.io/repackruns.repack.volcano.sh",
         "create events -n default",
+        // To execute: the victim is looked at before it is evicted, and events are told of pods where they are.
+        "get pods -A",
+        "get repackruns.repack.volcano.sh",
+        "create pods --subresource=eviction -A",
+        "create events -n kube-system",
         "create leases.coordination.k8s.io -n kubectl-repack",
         "update leases.coordination.k8s.io/kubectl-repack-controller -n kubectl-repack",
     ] {
@@ -226,16 +231,12 @@ fn the_base_is_accepted_and_gives_the_rights_it_says() {
     }
     for what in [
         "get secrets -A",
-        "get pods -A",
-        "get repackruns.repack.volcano.sh",
         "get customresourcedefinitions.apiextensions.k8s.io/repackruns.repack.volcano.sh",
         "patch repackruns.repack.volcano.sh --subresource=status",
         "patch events -n default",
         "create repackruns.repack.volcano.sh",
         "delete pods -A",
-        "create pods --subresource=eviction -A",
         "patch nodes",
-        "create events -n kube-system",
         "update leases.coordination.k8s.io/other -n kubectl-repack",
         "get leases.coordination.k8s.io/kubectl-repack-controller -n default",
         "update customresourcedefinitions.apiextensions.k8s.io/repackruns.repack.volcano.sh",

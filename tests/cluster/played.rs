@@ -5,6 +5,7 @@
 //! pod. A Job that has nothing yet gets its PodGroup and its pods. Pods may come before their group, as in the real thing.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -25,11 +26,12 @@ struct Unit {
     whole: bool,
 }
 
-/// Plays from now on, for as long as the process lives or the cluster answers.
-pub fn play(cluster: &'static Cluster) {
+/// Plays from now on, for as long as somebody holds the cluster.
+pub fn play(cluster: &Arc<Cluster>) {
+    let cluster = Arc::downgrade(cluster);
     thread::spawn(move || {
         let mut restarting = BTreeSet::new();
-        loop {
+        while let Some(cluster) = cluster.upgrade() {
             for path in [JOBS, SERVINGS] {
                 let answer = cluster.get("admin", path);
                 if answer.code != 200 {
@@ -38,10 +40,11 @@ pub fn play(cluster: &'static Cluster) {
                 for owner in list(&answer.ok()) {
                     let units = if path == JOBS { job(owner) } else { serving(owner) };
                     for unit in &units {
-                        look_after(cluster, unit, &mut restarting);
+                        look_after(&cluster, unit, &mut restarting);
                     }
                 }
             }
+            drop(cluster);
             thread::sleep(LOOK);
         }
     });

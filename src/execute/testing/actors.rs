@@ -117,6 +117,21 @@ impl World {
         }
     }
 
+    /// Somebody scales a ReplicaSet, which makes the pods at once.
+    pub fn scale(&mut self, name: &str, replicas: usize) {
+        let key = ("a".to_owned(), name.to_owned());
+        self.change(|store| store.owners.get_mut(&key).unwrap()["spec"]["replicas"] = json!(replicas));
+        let owner = self.store.owners[&key].clone();
+        let living = self.store.pods.values().filter(|pod| {
+            pod["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
+                && text(pod, "/metadata/deletionTimestamp").is_empty()
+        });
+        for at in living.count()..replicas {
+            let uid = self.uid("pod");
+            self.create(pod_of(&owner, at, &uid));
+        }
+    }
+
     fn owner(&self, pod: &Value) -> Option<Value> {
         let key = ("a".to_owned(), text(pod, "/metadata/ownerReferences/0/name").to_owned());
         self.store.owners.get(&key).cloned()

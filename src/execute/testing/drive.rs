@@ -32,6 +32,8 @@ pub struct Walk {
     pub requests: usize,
     /// Processes that took part.
     pub lives: usize,
+    /// Pods that were at a gate when the run had ended, before anybody looked for strays.
+    pub gated_at_end: usize,
 }
 
 /// Most requests of a test: beyond them something goes round in circles.
@@ -72,7 +74,7 @@ pub fn drive(
         let seen = world.run.clone()?;
         Some(Execution::new(run(), orders(spec), seen).unwrap())
     };
-    let mut walk = Walk { requests: 0, lives: 1 };
+    let mut walk = Walk { requests: 0, lives: 1, gated_at_end: 0 };
     let mut execution = take_up(world).unwrap();
     loop {
         let now = world.now;
@@ -125,6 +127,9 @@ pub fn drive(
             }
         }
     }
+    let at_gate =
+        |pod: &&serde_json::Value| pod["spec"]["schedulingGates"].as_array().is_some_and(|g| !g.is_empty());
+    walk.gated_at_end = world.store.pods.values().filter(at_gate).count();
     // Whoever leads looks for strays again and again.
     for _ in 0..3 {
         world.advance(world.now + SignedDuration::from_secs(60));
