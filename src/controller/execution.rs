@@ -341,8 +341,7 @@ fn count(metrics: &Metrics, before: Option<&[crate::api::Relocation]>, status: &
         _ => None,
     };
     let pairs = before.unwrap_or_default().iter().zip(status.relocations.iter().flatten());
-    for (old, new) in pairs.filter(|(old, new)| old.placement.phase != new.placement.phase) {
-        let _ = old;
+    for (_, new) in pairs.filter(|(old, new)| old.placement.phase != new.placement.phase) {
         if let Some(word) = word(new.placement.phase) {
             metrics.placed(word);
         }

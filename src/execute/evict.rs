@@ -139,7 +139,6 @@ impl Execution {
             in_flight += 1;
             at += 1;
         }
-        let _ = now;
     }
 
     /// Evictions whose replacement is not placed yet; what a budget blocks lets others go on.

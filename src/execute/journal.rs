@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 use super::seen::Seen;
 use crate::api::{
-    EvictionPhase, EvictionState, OnBlockedPdb, PlacementPhase, PlacementState, Plan as ApiPlan, Relocation,
-    RepackRunSpec, RepackRunStatus,
+    EvictionPhase, EvictionState, PlacementPhase, PlacementState, Plan as ApiPlan, Relocation, RepackRunSpec,
+    RepackRunStatus,
 };
 use crate::filter::Schedulers;
 use crate::plan::Plan;
@@ -33,8 +33,6 @@ pub struct Orders {
     pub timeout_seconds: i64,
     /// Evictions on the way at the same time.
     pub most_in_flight: usize,
-    /// A budget that allows nothing at the moment is waited for.
-    pub waits_for_budgets: bool,
     /// A replacement has to be Ready and not only bound.
     pub require_ready: bool,
     /// Nothing is evicted unless replacements are gated; none: only where the schedulers are not all Volcano's.
@@ -54,7 +52,6 @@ impl Orders {
             resource: resource.to_owned(),
             timeout_seconds: execution.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
             most_in_flight: usize::try_from(at_once).unwrap_or(usize::MAX),
-            waits_for_budgets: execution.on_blocked_pdb == Some(OnBlockedPdb::Wait),
             require_ready: execution.require_ready.unwrap_or(false),
             require_gate: execution.require_gate,
             grace_seconds: spec.eviction.as_ref().and_then(|eviction| eviction.grace_period_seconds),

@@ -103,11 +103,6 @@ impl Seen {
         self.gates.iter().any(|gate| gate == PLACEMENT_GATE)
     }
 
-    /// It has a gate of somebody else: it does not go anywhere before that is gone.
-    pub fn waits_for_others(&self) -> bool {
-        self.gates.iter().any(|gate| gate != PLACEMENT_GATE)
-    }
-
     /// It has a node.
     pub const fn is_bound(&self) -> bool {
         !self.node.is_empty()
@@ -181,7 +176,7 @@ mod tests {
             "status": {"phase": "Pending", "nominatedNodeName": "n2",
                        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]},
         }));
-        assert!(seen.is_gated() && seen.waits_for_others() && !seen.is_bound() && !seen.unschedulable);
+        assert!(seen.is_gated() && !seen.is_bound() && !seen.unschedulable);
         assert_eq!((seen.gate_owner.as_str(), seen.nominated.as_str()), ("run/uid", "n2"));
     }
 
