@@ -102,7 +102,7 @@ impl Quantity {
         }
         inexact |= part % unit != 0;
         value = value.checked_add(part / unit).ok_or(QuantityError::Overflow)?;
-        Ok(value + i128::from(inexact))
+        value.checked_add(i128::from(inexact)).ok_or(QuantityError::Overflow)
     }
 
     /// Whole units, rounded up; saturates at the 64-bit range.
@@ -209,6 +209,12 @@ mod tests {
 
     fn milli(text: &str) -> i64 {
         Quantity::parse(text).unwrap().ceil_milli()
+    }
+
+    #[test]
+    fn the_largest_number_with_something_after_it_overflows_and_is_told_so() {
+        let largest = i128::MAX;
+        assert_eq!(Quantity::parse(&format!("{largest}.1n")), Err(QuantityError::Overflow));
     }
 
     #[test]
