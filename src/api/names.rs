@@ -20,6 +20,10 @@ pub const CANCEL_ANNOTATION: &str = "repack.volcano.sh/cancel";
 pub const FINALIZER: &str = "repack.volcano.sh/execution";
 /// Annotation of the controller's Lease: when the last run that evicted something ended (RFC 3339).
 pub const LAST_EXECUTION_ANNOTATION: &str = "repack.volcano.sh/last-execution";
+/// Annotations of a run: the user who created it, as the API server named them, and their groups, one a line.
+pub const CREATOR_ANNOTATION: &str = "repack.volcano.sh/creator";
+/// See [`CREATOR_ANNOTATION`].
+pub const CREATOR_GROUPS_ANNOTATION: &str = "repack.volcano.sh/creator-groups";
 /// Annotations of the controller's Lease, one per replica: the certificate of its webhooks.
 pub const TRUST_ANNOTATION_PREFIX: &str = "ca.repack.volcano.sh/";
 /// Name of the webhook configuration.

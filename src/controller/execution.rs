@@ -22,7 +22,7 @@ use crate::api::names::MANAGER;
 use crate::api::{Mode, PlacementPhase};
 use crate::execute::command::RunSeen;
 use crate::execute::strays::strays;
-use crate::execute::{Answer, Command, Execution, Next, Orders, RunRef, Seen, Sight};
+use crate::execute::{Answer, Command, Creator, Execution, Next, Orders, RunRef, Seen, Sight};
 use crate::plan::request::Request;
 
 /// Between two looks at the cluster while an execution waits.
@@ -57,12 +57,29 @@ struct Active {
     object: DynamicObject,
 }
 
+/// What is needed to make a driver.
+pub struct Parts {
+    /// For requests.
+    pub carrier: Carrier,
+    /// The cluster.
+    pub state: Arc<dyn ClusterState>,
+    /// What the process was told.
+    pub rules: Rules,
+    /// Where it counts.
+    pub metrics: Arc<Metrics>,
+    /// Between two looks at which replicas live.
+    pub trust_every: Duration,
+}
+
 /// The driver.
 pub struct Executor {
     carrier: Carrier,
     state: Arc<dyn ClusterState>,
     rules: Rules,
     metrics: Arc<Metrics>,
+    trust_every: Duration,
+    /// When it is looked next which replicas live.
+    trust_at: Option<Instant>,
     reign: Option<i32>,
     active: Option<Active>,
     last_look: Option<Last>,
@@ -75,12 +92,14 @@ pub struct Executor {
 
 impl Executor {
     /// A driver that has done nothing.
-    pub fn new(carrier: Carrier, state: Arc<dyn ClusterState>, rules: Rules, metrics: Arc<Metrics>) -> Self {
+    pub fn new(parts: Parts) -> Self {
         Self {
-            carrier,
-            state,
-            rules,
-            metrics,
+            carrier: parts.carrier,
+            state: parts.state,
+            rules: parts.rules,
+            metrics: parts.metrics,
+            trust_every: parts.trust_every,
+            trust_at: None,
             reign: None,
             active: None,
             last_look: None,
@@ -96,6 +115,7 @@ impl Executor {
             self.reign = Some(reign);
             self.active = None;
             self.strays_at = None;
+            self.trust_at = None;
             self.asked = false;
         }
     }
@@ -122,6 +142,21 @@ impl Executor {
         if self.rules.execute_cooldown.is_none() {
             return Turn::Nothing;
         }
+        let due = match self.trust_at {
+            Some(at) if now < at => at,
+            _ => {
+                self.carrier.trust_who_lives(reign).await;
+                *self.trust_at.insert(Instant::now() + self.trust_every)
+            }
+        };
+        match self.step(reign, runs, now).await {
+            Turn::AtOnce => Turn::AtOnce,
+            Turn::At(at) => Turn::At(at.min(due)),
+            Turn::Nothing => Turn::At(due),
+        }
+    }
+
+    async fn step(&mut self, reign: i32, runs: &mut Runs, now: Instant) -> Turn {
         if self.active.is_none() {
             self.take_up(runs);
         }
@@ -149,7 +184,11 @@ impl Executor {
         let request =
             Request::from_spec(&spec, self.rules.default_resource.as_deref(), self.rules.movability.clone());
         let resource = request.map(|request| request.resource).unwrap_or_default();
-        let orders = Orders::of(&spec, &resource, &self.rules.movability);
+        let mut orders = Orders::of(&spec, &resource, &self.rules.movability);
+        if self.rules.check_creator {
+            let annotations = object.metadata.annotations.as_ref();
+            orders.creator = Creator::noted(|name| annotations?.get(name).map(String::as_str));
+        }
         if let Some(execution) = Execution::new(named, orders, seen(&object)) {
             tracing::info!(run = run.name, uid = run.uid, "the execution is taken up");
             self.active = Some(Active { execution, object });

@@ -2,12 +2,11 @@
 //!
 //! May import: api
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::webhook::{POD_GROUPS, PODS, base64};
-use crate::api::names::{MANAGED_BY_LABEL, MANAGER, TRUST_ANNOTATION_PREFIX, WEBHOOKS};
+use super::webhook::{POD_GROUPS, PODS, RUNS, base64};
+use crate::api::names::{MANAGED_BY_LABEL, MANAGER, WEBHOOKS};
+use crate::api::{GROUP, VERSION};
 
 /// How the API server reaches the webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,14 +36,12 @@ pub fn reached(reach: &Reach, port: u16) -> (Reach, Vec<String>) {
     }
 }
 
-/// The certificates that replicas noted on the Lease, by replica.
-pub fn trusted_on(lease: &Value) -> BTreeMap<String, String> {
-    let annotations = lease["metadata"]["annotations"].as_object();
-    let notes = annotations.into_iter().flatten().filter_map(|(key, value)| {
-        let replica = key.strip_prefix(TRUST_ANNOTATION_PREFIX)?;
-        Some((replica.to_owned(), value.as_str()?.to_owned()))
-    });
-    notes.collect()
+/// Every namespace has this label; none lacks it.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// A selector that no namespace meets.
+pub fn no_namespace() -> Value {
+    json!({"matchExpressions": [{"key": NAME_LABEL, "operator": "DoesNotExist"}]})
 }
 
 /// The webhook configuration.
@@ -54,12 +51,10 @@ pub fn configuration(reach: &Reach, pem: &str, namespaces: &[String]) -> Value {
             "service": {"namespace": namespace, "name": name, "path": path, "port": 443}}),
         Reach::Url(base) => json!({"caBundle": base64(pem.as_bytes()), "url": format!("{base}{path}")}),
     };
-    // Every namespace has this label; none lacks it.
-    let key = "kubernetes.io/metadata.name";
     let selector = if namespaces.is_empty() {
-        json!({"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]})
+        no_namespace()
     } else {
-        json!({"matchExpressions": [{"key": key, "operator": "In", "values": namespaces}]})
+        json!({"matchExpressions": [{"key": NAME_LABEL, "operator": "In", "values": namespaces}]})
     };
     let webhook = |name: &str, path: &str, group: &str, versions: &[&str], resource: &str| {
         json!({
@@ -76,6 +71,11 @@ pub fn configuration(reach: &Reach, pem: &str, namespaces: &[String]) -> Value {
             "timeoutSeconds": 2,
         })
     };
+    // Who creates a run is noted on it, always. Nobody waits for that either: a run without the note is one whose
+    // creator is not known, and the verb execute guards it.
+    let mut runs = webhook("runs.repack.volcano.sh", RUNS, GROUP, &[VERSION], "repackruns");
+    runs["namespaceSelector"] = json!({});
+    runs["rules"][0]["scope"] = json!("Cluster");
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingWebhookConfiguration",
@@ -83,6 +83,7 @@ pub fn configuration(reach: &Reach, pem: &str, namespaces: &[String]) -> Value {
         "webhooks": [
             webhook("pods.repack.volcano.sh", PODS, "", &["v1"], "pods"),
             webhook("podgroups.repack.volcano.sh", POD_GROUPS, "scheduling.volcano.sh", &["*"], "podgroups"),
+            runs,
         ],
     })
 }
@@ -108,13 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn a_url_without_a_port_gets_that_of_the_webhooks_and_all_replicas_are_trusted() {
+    fn a_url_without_a_port_gets_that_of_the_webhooks() {
         let (reach, names) = reached(&Reach::Url("https://127.0.0.1".to_owned()), 7);
         assert_eq!(
             (reach, names),
             (Reach::Url("https://127.0.0.1:7".to_owned()), vec!["127.0.0.1".to_owned()])
         );
-        let lease = json!({"metadata": {"annotations": {"ca.repack.volcano.sh/one": "A", "other": "B"}}});
-        assert_eq!(trusted_on(&lease), [("one".to_owned(), "A".to_owned())].into());
     }
 }

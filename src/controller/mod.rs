@@ -3,7 +3,7 @@
 //! Pure parts: `lease` (who leads), `object` and `run` (a run and its next step), `runs` (their order), `planning` (the
 //! engine's answer in the API's words), `ownership`, `event`. Thin parts: `elect` (the Lease), `write` (everything else
 //! that is written), `work` (watches, and one step after the other), `execution` (drives what is in [`crate::execute`]),
-//! `carry` (its requests), `webhook`, `serve` (probes and metrics). [`run()`] joins them.
+//! `carry` (its requests), `webhook` and `trust` (its certificates), `serve` (probes and metrics). [`run()`] joins them.
 //!
 //! Invariant: nothing but the Lease is written without the leader's token, and what is written carries a precondition.
 //!
@@ -23,6 +23,7 @@ pub mod run;
 mod runs;
 mod serve;
 mod state;
+mod trust;
 pub mod webhook;
 mod work;
 mod write;
@@ -46,6 +47,7 @@ use ownership::Ownership;
 use run::Rules;
 use serve::{Answers, Serves, listen, serve};
 pub use state::{ClusterState, Picture};
+use trust::Keeper;
 use webhook::Certificate;
 use work::{Parts, Seen, Worker};
 use write::Writer;
@@ -66,10 +68,10 @@ pub struct Settings {
     pub rules: Rules,
     /// Where the servers listen; none: everywhere.
     pub listen: Option<IpAddr>,
-    /// Port of the probes; 0 is any.
-    pub health_port: u16,
-    /// Port of the metrics; 0 is any.
-    pub metrics_port: u16,
+    /// Port of the probes; 0 is any; none: nobody probes.
+    pub health_port: Option<u16>,
+    /// Port of the metrics; 0 is any; none: nobody scrapes.
+    pub metrics_port: Option<u16>,
     /// The webhooks; none: replacements are not gated.
     pub webhooks: Option<Webhooks>,
 }
@@ -81,6 +83,8 @@ pub struct Webhooks {
     pub port: u16,
     /// How the API server reaches them. A URL without a port gets theirs.
     pub reach: Reach,
+    /// How long a certificate of theirs is good; it is renewed at half of that.
+    pub lifetime: Duration,
 }
 
 /// Why the controller did not start.
@@ -118,15 +122,23 @@ pub async fn run(
         let listener = listen(settings.listen, port).await;
         listener.map_err(|fault| ControllerError::Listen { what, port, fault })
     };
-    let probes = bind("probes", settings.health_port).await?;
-    let scrapes = bind("metrics", settings.metrics_port).await?;
     let port = |listener: &tokio::net::TcpListener| listener.local_addr().map_or(0, |address| address.port());
+    let mut served = Vec::new();
+    for (what, wanted, paths) in [
+        ("probes", settings.health_port, Serves::Probes),
+        ("metrics", settings.metrics_port, Serves::Metrics),
+    ] {
+        if let Some(wanted) = wanted {
+            served.push((paths, bind(what, wanted).await?));
+        }
+    }
+    let port_of = |wanted| served.iter().find(|(paths, _)| *paths == wanted).map(|(_, bound)| port(bound));
     tracing::info!(
         identity = settings.identity,
         lease_namespace = settings.lease_namespace,
         lease_seconds = settings.timing.lease.as_secs(),
-        health_port = port(&probes),
-        metrics_port = port(&scrapes),
+        health_port = port_of(Serves::Probes),
+        metrics_port = port_of(Serves::Metrics),
         executes = settings.rules.execute_cooldown.is_some(),
         "the controller begins"
     );
@@ -148,15 +160,27 @@ pub async fn run(
     let (found, owner) = watch::channel(Ownership::Unknown);
     let (expected, awaited) = watch::channel(None);
     let mut beside = tokio::task::JoinSet::new();
-    let (mut reach, mut pem) = (None, String::new());
+    let (mut reach, mut keeper) = (None, None);
+    let (pem, known_pem) = watch::channel(String::new());
+    let (trust, trusted) = watch::channel(settings.webhooks.is_none());
     if let Some(webhooks) = &settings.webhooks {
         let listener = bind("webhooks", webhooks.port).await?;
         let (known, names) = reached(&webhooks.reach, port(&listener));
-        let certificate = Certificate::new(names).map_err(ControllerError::Certificate)?;
+        let lifetime = webhooks.lifetime;
+        let certificate = Certificate::new(names.clone(), lifetime).map_err(ControllerError::Certificate)?;
         tracing::info!(webhook_port = port(&listener), "the webhooks are served");
-        pem.clone_from(&certificate.pem);
+        pem.send_replace(certificate.pem.clone());
         reach = Some(known);
-        beside.spawn(webhook::serve(listener, certificate, awaited, Arc::clone(&metrics)));
+        let (served, serves) = watch::channel(certificate.config);
+        beside.spawn(webhook::serve(listener, serves, awaited, Arc::clone(&metrics)));
+        let asking = trust::until_trusted(client.clone(), certificate.pem);
+        beside.spawn(async move {
+            asking.await;
+            trust.send_replace(true);
+        });
+        let (client, identity) = (client.clone(), settings.identity.clone());
+        let lease = carry::lease_path(&settings.lease_namespace);
+        keeper = Some(Keeper { client, lease, identity, names, lifetime, served, pem });
     }
     let carrier = Carrier::new(carry::Parts {
         client: client.clone(),
@@ -166,12 +190,20 @@ pub async fn run(
         identity: settings.identity.clone(),
         lease_namespace: settings.lease_namespace.clone(),
         reach,
-        pem,
+        pem: known_pem,
     });
-    if settings.webhooks.is_some() {
-        beside.spawn(carrier.note_trust());
+    if let Some(keeper) = keeper {
+        beside.spawn(keeper.keep());
     }
-    let executor = Executor::new(carrier, Arc::clone(&state), settings.rules.clone(), Arc::clone(&metrics));
+    // Twice per lease: a replica that came or went is known soon.
+    let trust_every = settings.timing.lease / 2;
+    let executor = Executor::new(execution::Parts {
+        carrier,
+        state: Arc::clone(&state),
+        rules: settings.rules.clone(),
+        metrics: Arc::clone(&metrics),
+        trust_every,
+    });
     beside.spawn(ownership::follow(client.clone(), Arc::clone(&metrics), found));
     let (worker, seen) = Worker::new(Parts {
         client,
@@ -185,11 +217,12 @@ pub async fn run(
         executor,
         expected,
     });
-    let health = Health { state: Arc::clone(&state), seen, metrics: Arc::clone(&metrics) };
+    let health = Health { state: Arc::clone(&state), seen, trusted, metrics: Arc::clone(&metrics) };
     let health: Arc<dyn Answers> = Arc::new(health);
 
-    beside.spawn(serve(probes, Serves::Probes, Arc::clone(&health)));
-    beside.spawn(serve(scrapes, Serves::Metrics, health));
+    for (paths, listener) in served {
+        beside.spawn(serve(listener, paths, Arc::clone(&health)));
+    }
     beside.spawn(gauges(state, tokens, metrics));
     let mut electing = tokio::spawn(elector.run());
     let mut working = tokio::spawn(worker.work());
@@ -217,6 +250,7 @@ pub async fn run(
 struct Health {
     state: Arc<dyn ClusterState>,
     seen: watch::Receiver<Seen>,
+    trusted: watch::Receiver<bool>,
     metrics: Arc<Metrics>,
 }
 
@@ -232,6 +266,9 @@ impl Answers for Health {
         }
         if !self.state.synced() {
             missing.push("the lists of the cluster have not all arrived yet".to_owned());
+        }
+        if !*self.trusted.borrow() {
+            missing.push("the webhook configuration does not name this replica's certificate yet".to_owned());
         }
         if let Some(pod) = self.state.other_engine() {
             missing.push(other_engine(&pod));

@@ -26,6 +26,20 @@ pub struct Rules {
     pub movability: Movability,
     /// Seconds between two Execute runs that evict; none: runs of mode Execute are left alone.
     pub execute_cooldown: Option<i64>,
+    /// Whether whoever created such a run has to be allowed to evict its pods; where nobody noted who that is, nobody is asked.
+    pub check_creator: bool,
+    /// Which of them are begun. One that has begun is carried on whoever began it.
+    pub begins: Begins,
+}
+
+/// Which runs of mode Execute a process begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// Every one, in its turn.
+    #[default]
+    All,
+    /// The one of this name: the process ends with it.
+    Only(String),
 }
 
 /// Whose turn it is to be executed.
@@ -67,6 +81,8 @@ pub enum Leave {
     OtherManager,
     /// It would move pods, which this controller does not do.
     Execute,
+    /// It would move pods, and this process is here for another run.
+    NotOurs,
     /// It is being carried out.
     CarriedOut,
     /// It waits for its turn, and says so.
@@ -117,6 +133,9 @@ pub fn next(run: &Run, rules: &Rules, queue: &Queue, now: Timestamp) -> Step {
     match (request, &run.recorded) {
         (Err(message), _) => fault(Reason::InvalidConfiguration, format!("{message}.")),
         (Ok(request), Recorded::Open(status)) if is_running(status) => Step::Plan(Box::new(request)),
+        (Ok(_), _) if executes && matches!(&rules.begins, Begins::Only(name) if *name != run.name) => {
+            Step::Leave(Leave::NotOurs)
+        }
         (Ok(request), _) => {
             if executes && let Some(step) = wait(run, rules, queue, now) {
                 return step;

@@ -1,7 +1,6 @@
 //! The webhooks: an HTTPS server that answers admission reviews of Pods and `PodGroups`, and its certificate.
 //!
-//! Every replica serves them, each with a certificate of its own that lives as long as the process; what the API server
-//! has to trust is told to the leader by way of the Lease. A review that can not be read is answered with yes and no
+//! Every replica serves them, each with a certificate of its own (see `trust`). A review that can not be read is answered with yes and no
 //! change: nobody waits for this product.
 //!
 //! May import: execute
@@ -16,6 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -25,12 +25,16 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
 use super::metrics::Metrics;
+use crate::execute::Creator;
 use crate::execute::admission::Expected;
 
 /// Path of the reviews of Pods.
 pub const PODS: &str = "/pods";
 /// Path of the reviews of `PodGroups`.
 pub const POD_GROUPS: &str = "/podgroups";
+
+/// Path of the reviews of runs.
+pub const RUNS: &str = "/runs";
 
 /// Longest wait for the head of a request and for a handshake.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -46,32 +50,52 @@ pub type Awaited = watch::Receiver<Option<Arc<Expected>>>;
 pub struct Certificate {
     /// What clients have to trust, as PEM.
     pub pem: String,
-    config: Arc<ServerConfig>,
+    /// For whoever serves it.
+    pub config: Arc<ServerConfig>,
 }
 
 impl Certificate {
-    /// Makes one for these names and addresses.
+    /// Makes one for these names and addresses, good for so long and the rest of the day.
     ///
     /// # Errors
     /// A sentence without a full stop.
-    pub fn new(names: Vec<String>) -> Result<Self, String> {
+    pub fn new(names: Vec<String>, lifetime: Duration) -> Result<Self, String> {
         let failed = |fault: &dyn std::fmt::Display| format!("cannot make a certificate: {fault}");
-        let made = rcgen::generate_simple_self_signed(names).map_err(|fault| failed(&fault))?;
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let key = rcgen::KeyPair::generate().map_err(|fault| failed(&fault))?;
+        let mut about = rcgen::CertificateParams::new(names).map_err(|fault| failed(&fault))?;
+        // Clocks differ: it is good since yesterday.
+        let since = day(SignedDuration::from_hours(-24));
+        let until =
+            day(SignedDuration::try_from(lifetime).unwrap_or_default() + SignedDuration::from_hours(24));
+        about.not_before = rcgen::date_time_ymd(since.0, since.1, since.2);
+        about.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
+        let made = about.self_signed(&key).map_err(|fault| failed(&fault))?;
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|fault| failed(&fault))?
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
+            .with_single_cert(vec![made.der().clone()], key)
             .map_err(|fault| failed(&fault))?;
-        Ok(Self { pem: made.cert.pem(), config: Arc::new(config) })
+        Ok(Self { pem: made.pem(), config: Arc::new(config) })
     }
 }
 
+/// The beginning of the day that is so far from now.
+fn day(away: SignedDuration) -> (i32, u8, u8) {
+    let date = (Timestamp::now() + away).to_zoned(jiff::tz::TimeZone::UTC).date();
+    let part = |number: i8| u8::try_from(number).unwrap_or(1);
+    (i32::from(date.year()), part(date.month()), part(date.day()))
+}
+
 /// Answers until the task is ended.
-pub async fn serve(listener: TcpListener, certificate: Certificate, awaited: Awaited, metrics: Arc<Metrics>) {
-    let acceptor = TlsAcceptor::from(certificate.config);
+pub async fn serve(
+    listener: TcpListener,
+    served: watch::Receiver<Arc<ServerConfig>>,
+    awaited: Awaited,
+    metrics: Arc<Metrics>,
+) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -79,7 +103,8 @@ pub async fn serve(listener: TcpListener, certificate: Certificate, awaited: Awa
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let (acceptor, awaited, metrics) = (acceptor.clone(), awaited.clone(), Arc::clone(&metrics));
+        let acceptor = TlsAcceptor::from(Arc::clone(&served.borrow()));
+        let (awaited, metrics) = (awaited.clone(), Arc::clone(&metrics));
         tokio::spawn(async move {
             let _place = place;
             let Ok(Ok(stream)) = timeout(HEAD_LIMIT, acceptor.accept(stream)).await else { return };
@@ -99,9 +124,14 @@ async fn answer(
     metrics: Arc<Metrics>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let begun = Instant::now();
-    let path = request.uri().path().to_owned();
-    let known = request.method() == Method::POST && (path == PODS || path == POD_GROUPS);
-    if !known {
+    let path = request.uri().path();
+    let subject = match path {
+        PODS => Subject::Pod,
+        POD_GROUPS => Subject::PodGroup,
+        RUNS => Subject::Run,
+        _ => return Ok(status(StatusCode::NOT_FOUND)),
+    };
+    if request.method() != Method::POST {
         return Ok(status(StatusCode::NOT_FOUND));
     }
     let Ok(body) = Limited::new(request.into_body(), MOST_BYTES).collect().await else {
@@ -111,7 +141,7 @@ async fn answer(
         return Ok(status(StatusCode::BAD_REQUEST));
     };
     let expected = awaited.borrow().clone();
-    let answer = reviewed(&review, expected.as_deref(), path == POD_GROUPS);
+    let answer = reviewed(&review, expected.as_deref(), subject);
     metrics.reviewed(begun.elapsed());
     let mut response = Response::new(Full::new(Bytes::from(answer.to_string())));
     let json = hyper::header::HeaderValue::from_static("application/json");
@@ -125,15 +155,30 @@ fn status(code: StatusCode) -> Response<Full<Bytes>> {
     response
 }
 
+/// What a review is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A pod that is created.
+    Pod,
+    /// A `PodGroup` that is created.
+    PodGroup,
+    /// A run that is created: who does it is noted on it.
+    Run,
+}
+
 /// The review with our answer: always yes, with a patch where something is expected.
-pub fn reviewed(review: &Value, expected: Option<&Expected>, of_group: bool) -> Value {
+pub fn reviewed(review: &Value, expected: Option<&Expected>, subject: Subject) -> Value {
     let request = &review["request"];
     let namespace = request["namespace"].as_str().unwrap_or_default();
     let object = &request["object"];
-    let patch = match expected {
-        Some(expected) if of_group => expected.patch_group(namespace, object),
-        Some(expected) => expected.patch_pod(namespace, object),
-        None => Vec::new(),
+    let patch = match (subject, expected) {
+        (Subject::Run, _) => {
+            let creator = serde_json::from_value::<Creator>(request["userInfo"].clone()).unwrap_or_default();
+            if creator.username.is_empty() { Vec::new() } else { creator.note(object) }
+        }
+        (_, None) => Vec::new(),
+        (Subject::PodGroup, Some(expected)) => expected.patch_group(namespace, object),
+        (Subject::Pod, Some(expected)) => expected.patch_pod(namespace, object),
     };
     let mut response = json!({"uid": request["uid"], "allowed": true});
     if !patch.is_empty() {
@@ -179,13 +224,14 @@ mod tests {
     fn without_a_run_every_review_passes_as_it_is() {
         let review =
             json!({"request": {"uid": "7", "namespace": "a", "object": {"metadata": {"name": "p"}}}});
-        let answer = reviewed(&review, None, false);
+        let answer = reviewed(&review, None, Subject::Pod);
         assert_eq!(answer["response"], json!({"uid": "7", "allowed": true}));
     }
 
     #[test]
     fn a_certificate_can_be_made_for_names_and_addresses() {
-        let made = Certificate::new(vec!["a.b.svc".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        let names = vec!["a.b.svc".to_owned(), "127.0.0.1".to_owned()];
+        let made = Certificate::new(names, Duration::from_mins(1)).unwrap();
         assert!(made.pem.starts_with("-----BEGIN CERTIFICATE-----"));
     }
 }

@@ -1,4 +1,4 @@
-//! The preparation, before any eviction: finalizer, a lease on every affected `PodGroup`, the label, the namespaces of
+//! The preparation, before any eviction: the rights, the finalizer, a lease on every affected `PodGroup`, the label, the namespaces of
 //! the webhook, and a probe per namespace that the gate really comes.
 //!
 //! Whoever takes a run up prepares again: every step may be repeated.
@@ -46,7 +46,9 @@ impl Execution {
 
     /// All steps in their order.
     fn steps(&self, sight: &Sight<'_>) -> Result<Vec<Command>, String> {
-        let mut steps = vec![Command::Finalizer(true)];
+        let namespaces: BTreeSet<String> = self.relocations().iter().map(|r| r.namespace.clone()).collect();
+        let mut steps = self.reviews(&namespaces);
+        steps.push(Command::Finalizer(true));
         for group in self.groups(sight.snapshot) {
             let facts = &sight.snapshot.groups[group.at()];
             if let Some(lease) = lease_of(sight.snapshot, group)
@@ -64,7 +66,6 @@ impl Execution {
             steps.push(Command::Lease { group, held: true });
         }
         steps.push(Command::ActiveLabel(true));
-        let namespaces: BTreeSet<String> = self.relocations().iter().map(|r| r.namespace.clone()).collect();
         steps.push(Command::Webhooks { namespaces: namespaces.iter().cloned().collect() });
         steps.extend(namespaces.into_iter().map(|namespace| Command::Probe { namespace }));
         Ok(steps)

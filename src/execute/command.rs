@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 
+use super::rights::Creator;
 use super::seen::Seen;
 use crate::api::RepackRunStatus;
 use crate::snapshot::Snapshot;
@@ -63,6 +64,15 @@ pub enum Command {
         /// Sorted.
         namespaces: Vec<String>,
     },
+    /// Asks whether somebody has a right in a namespace.
+    Review {
+        /// Where.
+        namespace: String,
+        /// The right.
+        right: Right,
+        /// Who; none: this process.
+        of: Option<Box<Creator>>,
+    },
     /// Creates a pod for the sake of the answer only: it has to come back with the gate.
     Probe {
         /// Where.
@@ -118,8 +128,13 @@ const fn right(verb: &'static str, group: &'static str, resource: &'static str) 
     Right { verb, group, resource }
 }
 
+/// What the pods of a plan are moved with.
+pub const MOVES: [Right; 3] = [EVICTS, RIGHTS[7], RIGHTS[8]];
+/// What a victim is evicted with.
+pub const EVICTS: Right = RIGHTS[6];
+
 /// The rights that commands need, besides those to read: the runs' own and the Lease's are the controller's anyway.
-pub const RIGHTS: [Right; 10] = [
+pub const RIGHTS: [Right; 11] = [
     right("get", "repack.volcano.sh", "repackruns"),
     right("update", "repack.volcano.sh", "repackruns/status"),
     right("patch", "repack.volcano.sh", "repackruns"),
@@ -130,6 +145,7 @@ pub const RIGHTS: [Right; 10] = [
     right("patch", "", "pods/status"),
     right("patch", "", "pods"),
     right("create", "", "events"),
+    right("create", "authorization.k8s.io", "subjectaccessreviews"),
 ];
 
 impl Command {
@@ -146,7 +162,11 @@ impl Command {
             Self::Nominate { .. } => RIGHTS[7],
             Self::Ungate(_) => RIGHTS[8],
             Self::Tell { .. } => RIGHTS[9],
-            Self::Webhooks { .. } | Self::ListPods | Self::Anchor(_) => return None,
+            Self::Review { of: Some(_), .. } => RIGHTS[10],
+            // Everybody may ask about themselves.
+            Self::Webhooks { .. } | Self::ListPods | Self::Anchor(_) | Self::Review { of: None, .. } => {
+                return None;
+            }
         })
     }
 
@@ -158,6 +178,10 @@ impl Command {
             Self::Finalizer(_) | Self::ActiveLabel(_) => "patch repackruns".to_owned(),
             Self::Lease { group, .. } => format!("patch podgroups {}/{}", group.namespace, group.name),
             Self::Webhooks { .. } => "set the namespaces of the webhook".to_owned(),
+            Self::Review { namespace, right, of } => {
+                let who = of.as_ref().map(|who| format!(" for {}", who.username)).unwrap_or_default();
+                format!("{} {} in namespace {namespace}{who}", right.verb, right.resource)
+            }
             Self::Probe { namespace } => format!("create pods (dry run) in namespace {namespace}"),
             Self::ReadPod(pod) => format!("get pods {}/{}", pod.namespace, pod.name),
             Self::Evict { pod, .. } => format!("create pods/eviction {}/{}", pod.namespace, pod.name),

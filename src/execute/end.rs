@@ -55,6 +55,8 @@ impl Execution {
             let stop = self.memory.stop.clone();
             let pending = self.relocations().iter().any(|r| r.eviction.phase == EvictionPhase::Pending);
             match stop {
+                // Whoever created it may no longer: that ends the run, whatever it has come to.
+                Some((reason @ Reason::ExecutionInterrupted, why)) if pending => self.end(Some(reason), why),
                 Some((_, why)) if pending => self.end(None, why),
                 _ => self.end(None, ""),
             }

@@ -125,6 +125,9 @@ impl Execution {
             }
             let begun = (0..all.len())
                 .any(|i| self.facts[i].step == step && all[i].eviction.phase != EvictionPhase::Pending);
+            if !begun && !self.is_trusted(&step) {
+                return;
+            }
             if !begun
                 && !self.memory.checked.contains(&step)
                 && let Err(why) = self.still_holds(all, at, sight)

@@ -8,6 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
 
+use super::rights::Creator;
 use super::seen::Seen;
 use crate::api::{
     EvictionPhase, EvictionState, PlacementPhase, PlacementState, Plan as ApiPlan, Relocation, RepackRunSpec,
@@ -41,6 +42,8 @@ pub struct Orders {
     pub grace_seconds: Option<i64>,
     /// Which rules each scheduler follows.
     pub schedulers: Schedulers,
+    /// Who created the run, if their right to evict is asked about.
+    pub creator: Option<Creator>,
 }
 
 impl Orders {
@@ -56,6 +59,7 @@ impl Orders {
             require_gate: execution.require_gate,
             grace_seconds: spec.eviction.as_ref().and_then(|eviction| eviction.grace_period_seconds),
             schedulers: movability.declared_rules(),
+            creator: None,
         }
     }
 

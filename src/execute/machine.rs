@@ -137,6 +137,9 @@ impl Execution {
         if let Some(command) = self.place(sight, now).or_else(|| self.evict(now)) {
             return Next::Do(command);
         }
+        if let Some(next) = self.review(now) {
+            return next;
+        }
         Next::Wait(self.earliest(now))
     }
 
@@ -199,6 +202,9 @@ impl Execution {
             }
             (Command::Nominate { .. } | Command::Ungate(_), answer) => {
                 self.placing_answered(command, &answer, now);
+            }
+            (Command::Review { .. }, answer) if self.memory.prepared.is_some() => {
+                self.reviewed(command, &answer, now);
             }
             (command, answer) => self.prepared(command, &answer, now),
         }

@@ -83,6 +83,10 @@ pub(super) struct Memory {
     pub released: FxHashSet<String>,
     /// What is tried again, by what it is about.
     pub retries: FxHashMap<String, Retry>,
+    /// Nodes before which whoever created the run was asked about.
+    pub trusted: FxHashSet<String>,
+    /// The node that is asked about, and the namespaces of its victims that are still to be asked for.
+    pub in_question: Option<(String, BTreeSet<String>)>,
     /// Nodes that can still be emptied as planned, as of the time they were begun.
     pub checked: FxHashSet<String>,
     /// Planned nodes that were seen without the resource after their last victim had gone.

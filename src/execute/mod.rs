@@ -24,6 +24,7 @@ mod memory;
 mod node_choice;
 mod placement;
 pub mod queue;
+mod rights;
 pub mod seen;
 pub mod strays;
 #[cfg(test)]
@@ -34,4 +35,5 @@ mod tests;
 pub use command::{About, Answer, Command, GroupRef, PodRef, Refusal};
 pub use journal::{Orders, begin};
 pub use machine::{Execution, Next, RunRef};
+pub use rights::Creator;
 pub use seen::{Seen, Sight};

@@ -12,7 +12,7 @@ use super::crd::REPACK_RUNS;
 use super::{CONTROLLER, EVENTS_NAMESPACE, NAMESPACE, labels};
 use crate::api::GROUP;
 use crate::api::names::{CONTROLLER_LEASE, WEBHOOKS};
-use crate::execute::command::RIGHTS;
+use crate::execute::command::{EVICTS, RIGHTS};
 use crate::snapshot::view::object::Kind;
 
 /// Reads clusters and runs: `report`, `dryrun --local`, `explain`, `fit`, `snapshot`, `status`, `doctor`.
@@ -21,6 +21,8 @@ pub const READER: &str = "kubectl-repack-reader";
 pub const RUNNER: &str = "kubectl-repack-runner";
 /// Creates runs of any mode, follows and cancels them.
 pub const OPERATOR: &str = "kubectl-repack-operator";
+/// Has pods moved: whoever creates an Execute run is asked for this right in the namespaces of its victims.
+pub const EVICTOR: &str = "kubectl-repack-evictor";
 
 /// The controller's account and everything it may do.
 pub fn controller() -> Vec<Value> {
@@ -87,6 +89,23 @@ pub fn executor() -> Vec<Value> {
     ]
 }
 
+/// What a process that carries one run out has: the controller's rights, and to create runs of any mode, follow and cancel
+/// them.
+pub fn once(account: &str) -> Vec<Value> {
+    let execute = format!("{CONTROLLER}-execute");
+    let everywhere = [CONTROLLER, &execute, OPERATOR];
+    let (leader, recorder) = (format!("{CONTROLLER}-leader"), format!("{CONTROLLER}-events"));
+    let within = [(&leader, NAMESPACE), (&execute, NAMESPACE), (&recorder, EVENTS_NAMESPACE)];
+    let mut bindings: Vec<Value> = everywhere
+        .iter()
+        .map(|role| gives("ClusterRole", role, (&role.replace(CONTROLLER, account), None), account))
+        .collect();
+    bindings.extend(within.iter().map(|(role, namespace)| {
+        gives("Role", role, (&role.replace(CONTROLLER, account), Some(namespace)), account)
+    }));
+    bindings
+}
+
 /// Roles for people. Nobody is bound to them here.
 pub fn users() -> Vec<Value> {
     let follow = || rule(GROUP, &[REPACK_RUNS], &["get", "list", "watch"]);
@@ -103,6 +122,8 @@ pub fn users() -> Vec<Value> {
         role("ClusterRole", READER, None, &reader),
         role("ClusterRole", RUNNER, None, &runner),
         role("ClusterRole", OPERATOR, None, &operator),
+        // Bound in a namespace it says whose pods an operator moves; bound everywhere, everybody's.
+        role("ClusterRole", EVICTOR, None, &[rule(EVICTS.group, &[EVICTS.resource], &[EVICTS.verb])]),
     ]
 }
 
@@ -144,12 +165,17 @@ fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Val
 
 /// Gives a role to the controller, within a namespace or everywhere.
 fn binding(role: &str, name: &str, namespace: Option<&str>) -> Value {
+    gives(role, name, (name, namespace), CONTROLLER)
+}
+
+/// A binding of this name and namespace.
+fn gives(kind: &str, role: &str, (name, namespace): (&str, Option<&str>), account: &str) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": format!("{role}Binding"),
+        "kind": format!("{kind}Binding"),
         "metadata": metadata(name, namespace),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": NAMESPACE}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
     })
 }
 

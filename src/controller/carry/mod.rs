@@ -5,7 +5,9 @@
 //!
 //! May import: api, execute, controller
 
+mod hooks;
 mod pods;
+mod reviews;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,18 +18,18 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
 use self::pods::pod_path;
 use super::event::{self, Happened};
-use super::install::{Reach, configuration, trusted_on};
+use super::install::Reach;
 use super::lease::LeaderToken;
 use super::metrics::Metrics;
 use super::object::Run;
 use crate::api::names::{
-    CONTROLLER_LEASE, FINALIZER, LAST_EXECUTION_ANNOTATION, MANAGER, PLACEMENT_ACTIVE_LABEL,
-    PLACEMENT_LEASE_ANNOTATION, TRUST_ANNOTATION_PREFIX, WEBHOOKS,
+    CONTROLLER_LEASE, FINALIZER, LAST_EXECUTION_ANNOTATION, PLACEMENT_ACTIVE_LABEL,
+    PLACEMENT_LEASE_ANNOTATION,
 };
 use crate::api::{API_VERSION, Phase, RepackRunStatus};
 use crate::execute::command::RunSeen;
@@ -36,7 +38,6 @@ use crate::execute::{About, Answer, Command, GroupRef, Refusal, RunRef, Seen};
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 const PATCH: &str = "application/json-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
 
 /// The carrier.
 pub struct Carrier {
@@ -48,8 +49,10 @@ pub struct Carrier {
     lease_namespace: String,
     /// None: this controller has no webhooks.
     reach: Option<Reach>,
-    /// What the API server trusts, as this replica knows it; others tell on the Lease.
-    pem: String,
+    /// What the API server has to trust to reach this replica; others tell on the Lease.
+    pem: watch::Receiver<String>,
+    /// The namespaces and certificates of the webhook configuration, as this process wrote it last.
+    applied: Mutex<Option<(Vec<String>, String)>>,
 }
 
 /// What is needed to make a carrier.
@@ -68,8 +71,8 @@ pub struct Parts {
     pub lease_namespace: String,
     /// How the webhooks are reached.
     pub reach: Option<Reach>,
-    /// The certificate of this replica's webhooks.
-    pub pem: String,
+    /// The certificates of this replica's webhooks.
+    pub pem: watch::Receiver<String>,
 }
 
 impl Carrier {
@@ -84,6 +87,7 @@ impl Carrier {
             lease_namespace: parts.lease_namespace,
             reach: parts.reach,
             pem: parts.pem,
+            applied: Mutex::new(None),
         }
     }
 
@@ -113,6 +117,9 @@ impl Carrier {
             }
             Command::Lease { group, held } => self.lease(reign, run, group, *held).await,
             Command::Webhooks { namespaces } => self.webhooks(reign, namespaces).await,
+            Command::Review { namespace, right, of } => {
+                self.review(reign, namespace, *right, of.as_deref()).await
+            }
             Command::Probe { namespace } => self.probe(reign, run, namespace).await,
             Command::ReadPod(pod) => {
                 let answer = self.send(reign, "GET", &pod_path(pod, ""), None, "get pods").await;
@@ -155,27 +162,6 @@ impl Carrier {
             }
             Err(Answer::Refused(refusal)) if refusal.code == 404 => Ok(None),
             Err(answer) => Err(format!("cannot get the lease: {answer:?}")),
-        }
-    }
-
-    /// Notes on the Lease what the API server has to trust to reach this replica's webhooks, once there is a Lease. The
-    /// one thing besides the election that a replica writes without leading.
-    pub fn note_trust(&self) -> impl Future<Output = ()> + Send + 'static {
-        let (client, path) = (self.client.clone(), self.lease_path());
-        // A name that fits behind the prefix: the end of an identity differs between any two processes.
-        let own = self.identity.rsplit('_').next().unwrap_or_default().to_owned();
-        let note =
-            json!({"metadata": {"annotations": {format!("{TRUST_ANNOTATION_PREFIX}{own}"): self.pem}}});
-        async move {
-            loop {
-                let request = Request::patch(&path).header(header::CONTENT_TYPE, MERGE);
-                let Ok(request) = request.body(note.to_string().into_bytes()) else { return };
-                match client.request::<Value>(request).await {
-                    Ok(_) => return,
-                    Err(fault) => tracing::debug!("cannot note the certificate of the webhooks: {fault}"),
-                }
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
         }
     }
 
@@ -223,26 +209,6 @@ impl Carrier {
         done(self.send(reign, "PATCH", &path, body, "patch podgroups").await)
     }
 
-    /// Installs the webhooks for these namespaces. With none they select no namespace.
-    async fn webhooks(&self, reign: i32, namespaces: &[String]) -> Answer {
-        let Some(reach) = &self.reach else {
-            let message = "this controller serves no webhooks".to_owned();
-            return Answer::Refused(Refusal { code: 404, message, ..Refusal::default() });
-        };
-        let mut trusted = vec![self.pem.clone()];
-        if let Ok(lease) = self.send(reign, "GET", &self.lease_path(), None, "get leases").await {
-            trusted.extend(trusted_on(&lease).into_values().filter(|pem| *pem != self.pem));
-        }
-        let body = configuration(reach, &trusted.concat(), namespaces);
-        let path = format!(
-            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{WEBHOOKS}?fieldManager={MANAGER}&force=true"
-        );
-        done(
-            self.send(reign, "PATCH", &path, Some((APPLY, body)), "patch mutatingwebhookconfigurations")
-                .await,
-        )
-    }
-
     #[expect(clippy::too_many_arguments, reason = "an event is made of these")]
     async fn tell(
         &self,
@@ -280,8 +246,7 @@ impl Carrier {
     }
 
     fn lease_path(&self) -> String {
-        let namespace = &self.lease_namespace;
-        format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{CONTROLLER_LEASE}")
+        lease_path(&self.lease_namespace)
     }
 
     /// One request.
@@ -348,6 +313,11 @@ pub fn seen(object: &DynamicObject) -> RunSeen {
 /// Whether a status is that of a run that is being carried out.
 pub fn is_carried_out(status: &RepackRunStatus) -> bool {
     status.phase == Phase::Running && status.relocations.is_some()
+}
+
+/// Path of the Lease in a namespace.
+pub fn lease_path(namespace: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{CONTROLLER_LEASE}")
 }
 
 fn run_path(run: &RunRef, sub: &str) -> String {

@@ -72,7 +72,9 @@ pub fn drive(
 ) -> Walk {
     let take_up = |world: &World| {
         let seen = world.run.clone()?;
-        Some(Execution::new(run(), orders(spec), seen).unwrap())
+        let mut orders = orders(spec);
+        orders.creator.clone_from(&world.creator);
+        Some(Execution::new(run(), orders, seen).unwrap())
     };
     let mut walk = Walk { requests: 0, lives: 1, gated_at_end: 0 };
     let mut execution = take_up(world).unwrap();

@@ -55,6 +55,11 @@ impl World {
                 self.webhooks.clone_from(namespaces);
                 Answer::Done
             }
+            Command::Review { right, of, .. } => {
+                let who = of.as_ref().map_or("the controller", |who| who.username.as_str());
+                let denied = (who.to_owned(), right.resource.to_owned());
+                if self.denied.contains(&denied) { refused(403, "not allowed") } else { Answer::Done }
+            }
             Command::Probe { namespace } => self.probe(namespace),
             Command::ReadPod(pod) => {
                 let found = self.store.pods.get(&(pod.namespace.clone(), pod.name.clone()));

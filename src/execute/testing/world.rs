@@ -2,7 +2,7 @@
 //!
 //! May import: api, snapshot, plan, execute
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::api::{RepackRunSpec, RepackRunStatus};
 use crate::execute::command::{Refusal, RunSeen};
 use crate::execute::seen::{Seen, Sight};
-use crate::execute::{Orders, RunRef};
+use crate::execute::{Creator, Orders, RunRef};
 use crate::plan::Request;
 use crate::snapshot::read::read_all;
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
@@ -45,6 +45,10 @@ pub struct World {
     pub webhook_up: bool,
     /// Evictions of these pods are refused, by name.
     pub refusals: BTreeMap<String, Refusal>,
+    /// Who created the run, where that matters.
+    pub creator: Option<Creator>,
+    /// Who may not do what: user and resource.
+    pub denied: BTreeSet<(String, String)>,
     /// Seconds that a victim needs to end.
     pub ends_after: i64,
     /// The scheduler fills empty nodes first, and clears nominations that fail.
@@ -71,6 +75,8 @@ impl World {
             webhooks: Vec::new(),
             webhook_up: true,
             refusals: BTreeMap::new(),
+            creator: None,
+            denied: BTreeSet::new(),
             ends_after: 1,
             anchor: None,
             evictions: BTreeMap::new(),
