@@ -9,8 +9,8 @@ use std::time::Duration;
 use kube::core::DynamicObject;
 
 use super::args::cluster::ClusterArgs;
-use super::args::controller::ControllerArgs;
-use super::args::groups::BlockedPdb;
+use super::args::controller::{ControllerArgs, ExecutionArgs, ProcessArgs};
+use super::args::groups::{BlockedPdb, MovabilityArgs};
 use super::error::CliError;
 use super::options::movability;
 use super::output::{Out, log};
@@ -21,7 +21,7 @@ use crate::controller::lease::Timing;
 use crate::controller::run::Rules;
 use crate::controller::{self, ClusterState, Picture, Settings, Webhooks};
 use crate::live::cache::Cache;
-use crate::live::{self, Connection};
+use crate::live::{self, Connected};
 use crate::snapshot::Snapshot;
 use crate::snapshot::read::LeftOut;
 
@@ -32,23 +32,34 @@ pub fn run(args: &ControllerArgs, cluster: &ClusterArgs, out: &mut Out) -> Resul
         .enable_all()
         .build()
         .map_err(|fault| CliError::failure("cannot start an event loop").because(fault))?;
-    let result = runtime.block_on(serve(args, &cluster.connection()));
+    let connection = cluster.connection();
+    let result = runtime.block_on(async {
+        let stop = stop().map_err(|fault| CliError::failure("cannot listen for signals").because(fault))?;
+        let failed = |fault: live::LiveError| CliError::failure(fault.to_string());
+        let connected = live::connect::connect(&connection).await.map_err(failed)?;
+        serve(settings(args), connected, stop).await
+    });
     // A plan that nobody waits for any more does not hold up the end.
     runtime.shutdown_background();
     result
 }
 
-async fn serve(args: &ControllerArgs, connection: &Connection) -> Result<(), CliError> {
-    let stop = stop().map_err(|fault| CliError::failure("cannot listen for signals").because(fault))?;
-    let failed = |fault: live::LiveError| CliError::failure(fault.to_string());
-    let connected = live::connect::connect(connection).await.map_err(failed)?;
+/// Follows the cluster and runs the controller until `stop` comes.
+///
+/// # Errors
+/// Those of [`controller::run`].
+pub(super) async fn serve(
+    settings: Settings,
+    connected: Connected,
+    stop: impl Future<Output = ()>,
+) -> Result<(), CliError> {
     let cache = Cache::default();
     let client = connected.client.clone();
     let following = tokio::spawn({
         let cache = cache.clone();
         async move { cache.follow(&connected).await }
     });
-    let ran = controller::run(settings(args), client, Arc::new(Followed(cache)), stop).await;
+    let ran = controller::run(settings, client, Arc::new(Followed(cache)), stop).await;
     following.abort();
     ran.map_err(|fault| CliError::failure(fault.to_string()))
 }
@@ -88,39 +99,47 @@ impl ClusterState for Followed {
 }
 
 fn settings(args: &ControllerArgs) -> Settings {
-    let process = &args.process;
-    let mut rules = Rules {
-        default_resource: args.default_resource.clone(),
-        movability: movability(&args.movability),
-        execute_cooldown: (!args.execute.dry_run_only).then_some(args.execute.execute_cooldown),
-    };
-    if let Some(blocked) = args.movability.on_blocked_pdb {
-        rules.movability.on_blocked_pdb = match blocked {
+    let mut settings = led_by(&args.process, &args.execution, &args.movability);
+    settings.rules.check_creator = args.check_creator;
+    settings.rules.default_resource.clone_from(&args.default_resource);
+    if args.dry_run_only {
+        settings.rules.execute_cooldown = None;
+        settings.webhooks = None;
+    }
+    settings.health_port = Some(args.ports.health_port);
+    settings.metrics_port = Some(args.ports.metrics_port);
+    settings
+}
+
+/// What a process that may lead is told by the flags that all of them have.
+pub(super) fn led_by(process: &ProcessArgs, execution: &ExecutionArgs, movable: &MovabilityArgs) -> Settings {
+    let mut movability = movability(movable);
+    if let Some(blocked) = movable.on_blocked_pdb {
+        movability.on_blocked_pdb = match blocked {
             BlockedPdb::Fail => OnBlockedPdb::Fail,
             BlockedPdb::Wait => OnBlockedPdb::Wait,
         };
     }
+    let reach = match &execution.webhook_url {
+        Some(url) => Reach::Url(url.trim_end_matches('/').to_owned()),
+        None => Reach::Service(process.lease_namespace.clone(), CONTROLLER_LEASE.to_owned()),
+    };
+    let execute_cooldown = Some(execution.execute_cooldown);
+    let lifetime = Duration::from_secs(execution.webhook_certificate_lifetime.unsigned_abs().max(8));
     Settings {
         identity: identity(),
         lease_namespace: process.lease_namespace.clone(),
         timing: Timing::of_lease(Duration::from_secs(process.lease_duration.unsigned_abs())),
-        rules,
+        rules: Rules { movability, execute_cooldown, ..Rules::default() },
         listen: process.listen,
-        health_port: process.health_port,
-        metrics_port: process.metrics_port,
-        webhooks: webhooks(args),
+        health_port: None,
+        metrics_port: None,
+        webhooks: (!execution.no_webhooks).then_some(Webhooks {
+            port: execution.webhook_port,
+            reach,
+            lifetime,
+        }),
     }
-}
-
-/// The webhooks; none where nothing is executed or they are not wanted.
-fn webhooks(args: &ControllerArgs) -> Option<Webhooks> {
-    let execute = &args.execute;
-    let reach = match &execute.webhook_url {
-        Some(url) => Reach::Url(url.trim_end_matches('/').to_owned()),
-        None => Reach::Service(args.process.lease_namespace.clone(), CONTROLLER_LEASE.to_owned()),
-    };
-    let wanted = !execute.dry_run_only && !execute.no_webhooks;
-    wanted.then_some(Webhooks { port: execute.webhook_port, reach })
 }
 
 /// The host's or pod's name, and a number that differs in every process: a container that starts again in the same pod

@@ -22,7 +22,8 @@ pub fn run(args: &GenerateArgs, out: &mut Out) -> Result<(), CliError> {
     let documents = match &args.command {
         GenerateCommand::Crds => vec![crd::repack_run()],
         GenerateCommand::Rbac => [rbac::controller(), rbac::executor(), rbac::users()].concat(),
-        GenerateCommand::Manifests => manifests::installed(),
+        GenerateCommand::Manifests { cronjob: false } => manifests::installed(),
+        GenerateCommand::Manifests { cronjob: true } => manifests::scheduled(),
         GenerateCommand::Krew { archives, .. } if archives.is_empty() => vec![krew::template()],
         GenerateCommand::Krew { archives, base } => vec![krew::plugin(base, &hashed(archives)?)],
         GenerateCommand::Tree { into } => return tree(into, out),

@@ -19,7 +19,9 @@ pub mod exit;
 mod explain;
 mod fit;
 mod generate;
+mod in_process;
 pub mod input;
+mod once;
 pub mod options;
 pub mod output;
 mod planning;
@@ -75,6 +77,7 @@ fn run(cli: &Cli, out: &mut Out) -> Exit {
         Command::Dryrun(args) => return ended(dryrun::run(args, cluster, out), out),
         Command::Execute(args) => return ended(execute::run(args, cluster, out), out),
         Command::Cancel(args) => return ended(execute::cancel(args, cluster, out), out),
+        Command::Run(args) => return ended(once::run(args, cluster, out), out),
         Command::Status(args) => return ended(status::run(args, cluster, out), out),
         Command::Doctor(args) => return ended(doctor::run(args, cluster, out), out),
         Command::Explain(args) => explain::run(args, cluster, out),

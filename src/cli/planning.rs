@@ -31,7 +31,7 @@ pub struct Pass {
 /// # Errors
 /// Without a resource, the list of those in use when there are several; a scope that can not be resolved.
 pub fn plan(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Pass, CliError> {
-    let (run, request) = request(snapshot, options)?;
+    let (run, request) = asked(snapshot, options)?;
     let planned = engine::plan(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
     warn(snapshot, &request, &planned.report.warnings, out);
     Ok(Pass { run, request, planned })
@@ -51,7 +51,7 @@ pub fn certificate(snapshot: &Snapshot, pass: &Pass, node: NodeIdx) -> Result<Op
 /// # Errors
 /// Like [`plan`].
 pub fn frontier(snapshot: &Snapshot, options: &PlanOptions, out: &mut Out) -> Result<Frontier, CliError> {
-    let (_, request) = request(snapshot, options)?;
+    let (_, request) = asked(snapshot, options)?;
     let found = engine::frontier(snapshot, &request).map_err(|fault| refused(snapshot, &fault))?;
     warn(snapshot, &request, &found.warnings, out);
     Ok(found)
@@ -83,7 +83,11 @@ pub fn fit(
     Ok(found.answer)
 }
 
-fn request(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Request), CliError> {
+/// The run that the options ask for, with its resource, and the same for the planner.
+///
+/// # Errors
+/// Like [`plan`].
+pub fn asked(snapshot: &Snapshot, options: &PlanOptions) -> Result<(RepackRun, Request), CliError> {
     let resource = match options.resource() {
         Some(name) => name.to_owned(),
         None => only_resource(snapshot)?,

@@ -2,6 +2,8 @@
 //!
 //! May import: live, api
 
+use std::time::Duration;
+
 use http::Request;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -103,6 +105,52 @@ pub async fn other_engines(connected: &Connected) -> Result<Vec<String>, LiveErr
     let runs = |found: &&Value| found["status"]["readyReplicas"].as_i64().is_some_and(|ready| ready > 0);
     let found = list["items"].as_array().into_iter().flatten().filter(runs);
     Ok(found.filter_map(|found| found["metadata"]["namespace"].as_str().map(str::to_owned)).collect())
+}
+
+/// Who leads now: the holder of the Lease, if its last renewal still counts or another one comes. A clock that differs
+/// from the holder's does not matter: where the renewal looks too old, another one is waited for.
+///
+/// # Errors
+/// As for [`holder`].
+pub async fn leader(connected: &Connected, namespace: &str) -> Result<Option<Holder>, LiveError> {
+    let Some(found) = holder(connected, namespace).await? else { return Ok(None) };
+    let seconds = u64::try_from(found.seconds).unwrap_or(0);
+    let renewed: Option<jiff::Timestamp> = found.renewed.parse().ok();
+    let age = renewed.map(|renewed| jiff::Timestamp::now().duration_since(renewed));
+    if age.is_some_and(|age| age.unsigned_abs().as_secs() < seconds) {
+        return Ok(Some(found));
+    }
+    renewing(connected, namespace, found).await
+}
+
+/// Like [`leader`], but only a renewal that comes now counts: a leader that died a moment ago does not.
+///
+/// # Errors
+/// As for [`holder`].
+pub async fn living_leader(connected: &Connected, namespace: &str) -> Result<Option<Holder>, LiveError> {
+    match holder(connected, namespace).await? {
+        None => Ok(None),
+        Some(found) => renewing(connected, namespace, found).await,
+    }
+}
+
+/// The holder, once it renews the Lease; none where it does not for as long as a renewal counts.
+async fn renewing(
+    connected: &Connected,
+    namespace: &str,
+    first: Holder,
+) -> Result<Option<Holder>, LiveError> {
+    let seconds = u64::try_from(first.seconds).unwrap_or(0);
+    let until = std::time::Instant::now() + Duration::from_secs(seconds);
+    while std::time::Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        match holder(connected, namespace).await? {
+            None => return Ok(None),
+            Some(again) if again.renewed != first.renewed => return Ok(Some(again)),
+            Some(_) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Who holds the controller's Lease, and when it was renewed last (RFC 3339).

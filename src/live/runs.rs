@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::pages::{chain, get};
 use super::{Connected, LiveError};
-use crate::api::names::CANCEL_ANNOTATION;
+use crate::api::names::{CANCEL_ANNOTATION, FINALIZER, PLACEMENT_ACTIVE_LABEL};
 use crate::api::{API_VERSION, RepackRun};
 
 const RUNS: &str = "/apis/repack.volcano.sh/v1alpha1/repackruns";
@@ -63,6 +63,26 @@ pub async fn find(connected: &Connected, name: &str) -> Result<Option<RepackRun>
         Ok(text) => parse(connected, "get", &text).map(Some),
         Err(fault) if fault.code() == Some(404) => Ok(None),
         Err(fault) => Err(fault),
+    }
+}
+
+/// Returns once nothing on the run says any more that somebody works on it, or it is gone.
+///
+/// # Errors
+/// The server refuses, or does not answer.
+pub async fn until_tidy(connected: &Connected, name: &str) -> Result<(), LiveError> {
+    loop {
+        let text = match get(connected, &format!("{RUNS}/{name}"), None, "get", RESOURCE).await {
+            Err(fault) if fault.code() == Some(404) => return Ok(()),
+            other => other?,
+        };
+        let run: Value = parse(connected, "get", &text)?;
+        let metadata = &run["metadata"];
+        let mut finalizers = metadata["finalizers"].as_array().into_iter().flatten();
+        if metadata["labels"][PLACEMENT_ACTIVE_LABEL].is_null() && finalizers.all(|name| name != FINALIZER) {
+            return Ok(());
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
 }
 

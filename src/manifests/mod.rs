@@ -1,4 +1,5 @@
-//! What is installed into a cluster: the CRD, the roles, the controller's workload, and krew's manifest of the plugin.
+//! What is installed into a cluster: the CRD, the roles, the controller's workload or a CronJob in its place, and krew's
+//! manifest of the plugin.
 //!
 //! Values only, no files and no client: `generate` prints them, `make generate` writes them into `manifests/` and
 //! `krew/`, and a test compares. [`files`] is the table of the files. Each is built from the one place that
@@ -8,6 +9,7 @@
 
 pub mod admission;
 pub mod crd;
+pub mod cronjob;
 pub mod krew;
 pub mod rbac;
 pub mod workload;
@@ -25,6 +27,9 @@ pub const CONTROLLER: &str = "kubectl-repack-controller";
 /// Where events about objects without a namespace stand.
 pub const EVENTS_NAMESPACE: &str = "default";
 
+/// The file of the controller itself.
+const CONTROLLER_FILE: &str = "manifests/controller.yaml";
+
 /// One generated file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct File {
@@ -39,8 +44,15 @@ pub fn files() -> Vec<File> {
     let mut files: Vec<File> =
         resources().into_iter().map(|(path, documents)| File { path, documents }).collect();
     files.push(File { path: "manifests/kustomization.yaml", documents: vec![kustomization()] });
+    files.push(File { path: "manifests/cronjob.yaml", documents: cronjob::objects() });
     files.push(File { path: "krew/repack.yaml", documents: vec![krew::template()] });
     files
+}
+
+/// What a cluster needs for scheduled runs without a controller, in order.
+pub fn scheduled() -> Vec<Value> {
+    let parts = resources().into_iter().filter(|(path, _)| *path != CONTROLLER_FILE);
+    parts.flat_map(|(_, documents)| documents).chain(cronjob::objects()).collect()
 }
 
 /// Everything that is installed into a cluster, in order.
@@ -56,7 +68,8 @@ fn resources() -> Vec<(&'static str, Vec<Value>)> {
         ("manifests/rbac/execute.yaml", rbac::executor()),
         ("manifests/rbac/users.yaml", rbac::users()),
         ("manifests/admission.yaml", admission::execute()),
-        ("manifests/controller.yaml", workload::controller()),
+        ("manifests/service.yaml", vec![workload::service()]),
+        (CONTROLLER_FILE, workload::controller()),
     ]
 }
 

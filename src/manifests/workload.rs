@@ -26,12 +26,14 @@ pub fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}})
 }
 
-/// Deployment, Service and disruption budget.
+/// Deployment and disruption budget.
 pub fn controller() -> Vec<Value> {
-    vec![deployment(), service(), budget()]
+    vec![deployment(), budget()]
 }
 
 fn deployment() -> Value {
+    let mut pods = labels_of_pods("controller");
+    serves_webhooks(&mut pods);
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "probes"}});
     json!({
         "apiVersion": "apps/v1",
@@ -42,15 +44,10 @@ fn deployment() -> Value {
             "replicas": 2,
             "selector": {"matchLabels": selector()},
             "template": {
-                "metadata": {"labels": labels_of_pods()},
+                "metadata": {"labels": pods},
                 "spec": {
                     "serviceAccountName": CONTROLLER,
-                    "securityContext": {
-                        "runAsNonRoot": true,
-                        "runAsUser": USER,
-                        "runAsGroup": USER,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
+                    "securityContext": security(),
                     "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
                         "weight": 100,
                         "podAffinityTerm": {
@@ -79,11 +76,7 @@ fn deployment() -> Value {
                             "requests": {"cpu": "100m", "memory": "300Mi"},
                             "limits": {"memory": "2Gi"},
                         },
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
+                        "securityContext": confined(),
                     }],
                 },
             },
@@ -91,13 +84,17 @@ fn deployment() -> Value {
     })
 }
 
-fn service() -> Value {
+/// By which the API server reaches the webhooks of whatever serves them, and Prometheus the controller.
+pub fn service() -> Value {
+    let mut selector = json!({"app.kubernetes.io/name": IMAGE});
+    serves_webhooks(&mut selector);
+
     json!({
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(),
         "spec": {
-            "selector": selector(),
+            "selector": selector,
             "ports": [
                 {"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"},
                 {"name": "webhooks", "port": 443, "targetPort": "webhooks"},
@@ -124,8 +121,36 @@ fn selector() -> Value {
     json!({"app.kubernetes.io/name": IMAGE, "app.kubernetes.io/component": "controller"})
 }
 
-fn labels_of_pods() -> Value {
-    let mut labels = selector();
-    labels["app.kubernetes.io/version"] = json!(VERSION);
-    labels
+/// Labels of pods that do this job.
+pub fn labels_of_pods(component: &str) -> Value {
+    let name = "app.kubernetes.io";
+    json!({
+        format!("{name}/name"): IMAGE,
+        format!("{name}/component"): component,
+        format!("{name}/version"): VERSION,
+    })
+}
+
+/// Puts the label on pods that the Service finds.
+pub fn serves_webhooks(labels: &mut Value) {
+    labels["repack.volcano.sh/serves-webhooks"] = json!("true");
+}
+
+/// What the strictest profile asks of a pod.
+pub fn security() -> Value {
+    json!({
+        "runAsNonRoot": true,
+        "runAsUser": USER,
+        "runAsGroup": USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    })
+}
+
+/// What it asks of a container.
+pub fn confined() -> Value {
+    json!({
+        "allowPrivilegeEscalation": false,
+        "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
+    })
 }

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
 use super::groups::MovabilityArgs;
 use super::value;
@@ -34,10 +34,19 @@ pub struct ControllerArgs {
     pub default_resource: Option<String>,
     #[command(flatten)]
     pub movability: MovabilityArgs,
+    /// Leave runs of mode Execute alone
+    #[arg(long, help_heading = "Execution")]
+    pub dry_run_only: bool,
+    /// Whether whoever created an Execute run has to be allowed to evict its pods themselves; asked before the run moves
+    /// anything and again before each node. The webhooks note who creates a run
+    #[arg(long, help_heading = "Execution", value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
+    pub check_creator: bool,
     #[command(flatten)]
-    pub execute: ExecuteArgs,
+    pub execution: ExecutionArgs,
     #[command(flatten)]
     pub process: ProcessArgs,
+    #[command(flatten)]
+    pub ports: PortArgs,
 }
 
 /// How the process takes its place among others.
@@ -56,9 +65,15 @@ pub struct ProcessArgs {
     /// How long a leader that is not heard of keeps the others waiting, and its successor from acting; at least 2s
     #[arg(long, value_name = "TIME", value_parser = value::lease, default_value = "20s")]
     pub lease_duration: i64,
-    /// Address to answer probes and scrapers at [default: all]
+    /// Address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<IpAddr>,
+}
+
+/// Where probes and scrapers are answered.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Process")]
+pub struct PortArgs {
     /// Port of /healthz and /readyz; 0 takes a free one and logs it
     #[arg(long, value_name = "PORT", default_value_t = 8081)]
     pub health_port: u16,
@@ -70,10 +85,7 @@ pub struct ProcessArgs {
 /// How runs of mode Execute are carried out.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Execution")]
-pub struct ExecuteArgs {
-    /// Leave runs of mode Execute alone
-    #[arg(long)]
-    pub dry_run_only: bool,
+pub struct ExecutionArgs {
     /// Time between the end of a run that evicted something and the next
     #[arg(long, value_name = "TIME", value_parser = value::seconds, default_value = "10m")]
     pub execute_cooldown: i64,
@@ -84,6 +96,9 @@ pub struct ExecuteArgs {
     /// kubectl-repack-controller in the namespace of the Lease]
     #[arg(long, value_name = "URL")]
     pub webhook_url: Option<String>,
+    /// How long a certificate of the webhooks is good; each process makes its own and renews it at half of that
+    #[arg(long, value_name = "TIME", value_parser = value::seconds, default_value = "90d")]
+    pub webhook_certificate_lifetime: i64,
     /// Serve no webhooks: only pods of Volcano are moved then, ungated
     #[arg(long)]
     pub no_webhooks: bool,

@@ -22,7 +22,11 @@ pub enum GenerateCommand {
     /// Print the controller's account with its roles, and the roles for people
     Rbac,
     /// Print everything that is installed into a cluster
-    Manifests,
+    Manifests {
+        /// With a CronJob in place of the controller
+        #[arg(long)]
+        cronjob: bool,
+    },
     /// Print krew's manifest, for every platform or for archives that exist
     Krew {
         /// Archive of one platform, named as `make package` names it; can be given several times

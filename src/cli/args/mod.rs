@@ -19,6 +19,7 @@ pub mod explain;
 pub mod fit;
 pub mod generate;
 pub mod groups;
+pub mod once;
 pub mod report;
 pub mod snapshot;
 pub mod status;
@@ -59,6 +60,7 @@ pub enum Command {
     Snapshot(snapshot::SnapshotArgs),
     Doctor(doctor::DoctorArgs),
     Controller(controller::ControllerArgs),
+    Run(once::OnceArgs),
     Completion(completion::CompletionArgs),
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs),

@@ -22,7 +22,8 @@ pub struct StatusArgs {
     /// Name of the run; all runs without
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Print the run again whenever it changes, until it has finished
+    /// Follow the run until it has finished, then show it: on a terminal a picture of each node and its pods, elsewhere a line
+    /// per change, with -o json or yaml the whole object whenever it changes
     #[arg(long, short)]
     pub watch: bool,
     /// Give up watching after this time; seconds or 90s, 30m, 2h

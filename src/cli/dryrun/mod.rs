@@ -110,6 +110,29 @@ pub(super) fn in_cluster(
     shown(&snapshot, pass, args, cluster, &view, out)
 }
 
+/// Plans on this machine what a run of the cluster would, and shows it; the run with its status.
+///
+/// # Errors
+/// As for [`run`].
+pub(super) fn on_this_machine(
+    args: &DryRunArgs,
+    cluster: &ClusterArgs,
+    out: &mut Out,
+) -> Result<RepackRun, CliError> {
+    let file = args.filename.as_deref().map(input::read_run).transpose()?;
+    let mut options = PlanOptions::dry_run(args, file);
+    options.now = source::now(options.now, &args.source);
+    let view = View::resolve(&args.view, |name| std::env::var(name).ok());
+    let snapshot = source::load(&args.source, cluster, out)?;
+    let pass = planning::plan(&snapshot, &options, out)?;
+    let status = dry_run_status(&snapshot, &pass.planned);
+    out.data(&text::plan(&snapshot, &pass.planned, &status, &view)?);
+    let mut run = pass.run;
+    run.metadata.name = None;
+    run.status = Some(status);
+    Ok(run)
+}
+
 /// Creates the run in the cluster and shows what came of it: with the picture, where the cluster's plan is the one that
 /// this machine finds.
 fn kept_in_cluster(

@@ -1,23 +1,30 @@
-//! `kubectl repack execute`: the controller's plan, one question, a run that carries out that plan and no other.
-//! `kubectl repack cancel` stops one.
+//! `kubectl repack execute`: the controller's plan, one question, a run that carries out that plan and no other; with
+//! `--local` this process is the controller for as long as the run takes. `kubectl repack cancel` stops one.
 //!
-//! May import: cli, api, live, plan
+//! May import: cli, api, live, plan, controller
 
+mod cancel;
 mod changes;
+
+pub use cancel::cancel;
 
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
 use super::args::cluster::ClusterArgs;
+use super::args::controller::{ExecutionArgs, ProcessArgs};
 use super::args::dryrun::DryRunArgs;
-use super::args::execute::{CancelArgs, ExecuteArgs};
-use super::dryrun::in_cluster;
+use super::args::execute::ExecuteArgs;
+use super::controller::led_by;
+use super::dryrun::{in_cluster, on_this_machine};
 use super::error::CliError;
 use super::exit::Exit;
+use super::in_process::{new_name, see_through};
 use super::options::View;
 use super::output::Out;
-use super::status::{connected, end_of, failed, one, to_its_end, unknown};
+use super::status::{connected, end_of, failed, one, to_its_end};
 use crate::api::{Mode, ObjectMeta, Phase, Reason, RepackRun, RepackRunStatus};
+use crate::live::checks::{leader, living_leader};
 use crate::live::{block_on, runs};
 
 /// Seconds for which the plans that were only shown stay in the cluster.
@@ -27,10 +34,15 @@ const SHOWN_FOR: i64 = 3_600;
 pub fn run(args: &ExecuteArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Exit, CliError> {
     let view = View::resolve(&args.view, |name| std::env::var(name).ok());
     let mut shown: Option<RepackRun> = None;
+    somebody_leads(args, cluster)?;
     loop {
-        let planned = match in_cluster(&dry_run(args), cluster, out)? {
-            Ok(planned) => planned,
-            Err(exit) => return Ok(exit),
+        let planned = if args.local.local {
+            on_this_machine(&dry_run(args), cluster, out)?
+        } else {
+            match in_cluster(&dry_run(args), cluster, out)? {
+                Ok(planned) => planned,
+                Err(exit) => return Ok(exit),
+            }
         };
         if planned.status.as_ref().is_none_or(|status| status.phase != Phase::Succeeded) {
             return Ok(Exit::NotAchieved);
@@ -51,7 +63,12 @@ pub fn run(args: &ExecuteArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<E
             out.status("Nothing was moved.");
             return Ok(Exit::Declined);
         }
-        let ended = match execute(&planned, args, cluster, out)? {
+        let ended = if args.local.local {
+            execute_here(&planned, args, cluster, out)?
+        } else {
+            execute(&planned, args, cluster, out)?
+        };
+        let ended = match ended {
             Ok(run) => run,
             Err(exit) => return Ok(exit),
         };
@@ -63,6 +80,38 @@ pub fn run(args: &ExecuteArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<E
         let text = one(&ended, &view, jiff::Timestamp::now())?;
         out.data(&text);
         return Ok(end_of(&ended).unwrap_or(Exit::Done));
+    }
+}
+
+/// There has to be exactly one that carries the run out: a controller, or with `--local` this process.
+fn somebody_leads(args: &ExecuteArgs, cluster: &ClusterArgs) -> Result<(), CliError> {
+    let namespace = &args.lease_namespace;
+    let (installed, leader) = block_on(async {
+        let connected = connected(cluster).await?;
+        let leader = if args.local.local {
+            living_leader(&connected, namespace).await?
+        } else {
+            leader(&connected, namespace).await?
+        };
+        Ok((runs::are_served(&connected).await?, leader))
+    })
+    .map_err(|fault| CliError::failure("cannot find out whether a controller lives").because(fault))?;
+    if !installed {
+        return Err(CliError::failure("RepackRuns are not installed in this cluster")
+            .hint("kubectl apply -k manifests installs them and the controller"));
+    }
+    match leader {
+        Some(leader) if args.local.local => {
+            let sentence = format!("a controller lives in this cluster: {} leads", leader.identity);
+            Err(CliError::failure(sentence).hint("without --local it carries the run out"))
+        }
+        None if !args.local.local => {
+            let sentence =
+                format!("no controller lives in namespace {namespace}: nobody would carry the run out");
+            Err(CliError::failure(sentence)
+                .hint("kubectl apply -k manifests installs one, --local carries the run out in this process"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -99,6 +148,51 @@ fn agreed(pods: i64, cluster: &ClusterArgs, out: &mut Out) -> Result<bool, CliEr
     Ok(answer.trim() == pods.to_string())
 }
 
+/// The run that carries out the plan that was shown.
+fn wanted(planned: &RepackRun, args: &ExecuteArgs) -> RepackRun {
+    let mut spec = planned.spec.clone();
+    spec.mode = Mode::Execute;
+    spec.ttl_seconds_after_finished = args.run.ttl;
+    let id = planned.status.as_ref().and_then(|status| status.plan.as_ref()).map(|plan| plan.id.clone());
+    spec.execution.get_or_insert_default().expected_plan_id = id;
+    RepackRun::new(spec)
+}
+
+fn limit(args: &ExecuteArgs) -> Option<Duration> {
+    args.timeout.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs)
+}
+
+/// Creates the run and carries it out.
+fn execute_here(
+    planned: &RepackRun,
+    args: &ExecuteArgs,
+    cluster: &ClusterArgs,
+    out: &mut Out,
+) -> Result<Result<RepackRun, Exit>, CliError> {
+    let mut run = wanted(planned, args);
+    run.metadata.name = Some(new_name("execute"));
+    let local = &args.local;
+    let process = ProcessArgs {
+        lease_namespace: args.lease_namespace.clone(),
+        lease_duration: local.lease_duration,
+        // Only the webhooks listen, and the API server is elsewhere.
+        listen: None,
+    };
+    let execution = ExecutionArgs {
+        execute_cooldown: local.execute_cooldown,
+        webhook_port: local.webhook_port,
+        webhook_url: local.webhook_url.clone(),
+        webhook_certificate_lifetime: 86_400,
+        no_webhooks: local.webhook_url.is_none(),
+    };
+    let settings = led_by(&process, &execution, &args.plan.movability);
+    match see_through(&run, settings, limit(args), cluster, out)? {
+        Ok(Some(run)) => Ok(Ok(run)),
+        Ok(None) => Err(CliError::failure("the run was deleted before it finished")),
+        Err(exit) => Ok(Err(exit)),
+    }
+}
+
 /// Creates the run and follows it to its end.
 fn execute(
     planned: &RepackRun,
@@ -106,21 +200,15 @@ fn execute(
     cluster: &ClusterArgs,
     out: &mut Out,
 ) -> Result<Result<RepackRun, Exit>, CliError> {
-    let mut spec = planned.spec.clone();
-    spec.mode = Mode::Execute;
-    spec.ttl_seconds_after_finished = args.run.ttl;
-    let id = planned.status.as_ref().and_then(|status| status.plan.as_ref()).map(|plan| plan.id.clone());
-    spec.execution.get_or_insert_default().expected_plan_id = id;
-    let mut run = RepackRun::new(spec);
+    let mut run = wanted(planned, args);
     run.metadata = ObjectMeta { generate_name: Some("execute-".to_owned()), ..ObjectMeta::default() };
-    let limit = args.timeout.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
     let mut named = String::new();
     let ended = block_on(async {
         let connected = connected(cluster).await?;
         let created = runs::create(&connected, &run).await?;
         named = created.metadata.name.unwrap_or_default();
         out.status(format!("repackrun.repack.volcano.sh/{named} created"));
-        to_its_end(&connected, &named, limit, out).await.map(|(answer, _)| answer)
+        to_its_end(&connected, &named, limit(args), out).await.map(|(answer, _)| answer)
     });
     match ended.map_err(|fault| failed(fault, "the run"))? {
         Ok(Some(run)) => Ok(Ok(run)),
@@ -158,30 +246,4 @@ fn refuse(
 
 fn reason(status: Option<&RepackRunStatus>) -> Option<Reason> {
     status?.conditions.last().map(|condition| condition.reason)
-}
-
-/// Stops a run.
-pub fn cancel(args: &CancelArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Exit, CliError> {
-    let name = &args.name;
-    let found = block_on(async {
-        let connected = connected(cluster).await?;
-        let found = runs::find(&connected, name).await?;
-        let open = found.as_ref().is_some_and(|run| end_of(run).is_none());
-        if open {
-            runs::cancel(&connected, name).await?;
-        }
-        let others = if found.is_none() { runs::all(&connected).await? } else { Vec::new() };
-        Ok((found, open, others))
-    });
-    let (found, open, others) = found.map_err(|fault| failed(fault, name))?;
-    if found.is_none() {
-        return Err(unknown(name, &others));
-    }
-    if open {
-        out.status(format!("repackrun.repack.volcano.sh/{name} is asked to stop"));
-        out.status(format!("kubectl repack status {name} -w shows how it ends."));
-    } else {
-        out.status(format!("Run {name} has ended already."));
-    }
-    Ok(Exit::Done)
 }

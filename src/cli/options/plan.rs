@@ -37,6 +37,11 @@ impl PlanOptions {
         Self::resolve(&args.plan, &args.run, file)
     }
 
+    /// The same without a dry run's own flags.
+    pub fn of_run(plan: &PlanArgs, flags: &RunArgs, file: Option<RepackRun>) -> Self {
+        Self::resolve(plan, flags, file)
+    }
+
     /// A plan that is not printed as a run: the one that `explain` speaks about, or that makes room for `fit`.
     pub fn of(args: &PlanArgs) -> Self {
         Self::resolve(args, &RunArgs::default(), None)

@@ -13,7 +13,7 @@ mod table;
 mod yaml;
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -78,6 +78,18 @@ impl Out {
     /// Holds data back for standard output; a line feed at the end is the caller's.
     pub fn data(&mut self, text: &str) {
         self.held.extend_from_slice(text.as_bytes());
+    }
+
+    /// Whether a person looks at standard output.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// Empties the terminal for the next drawing. Not a colour, so it goes past what takes colours out.
+    pub fn clear(&mut self) {
+        // A terminal that is gone is told of by the drawing.
+        let _ = self.stdout.flush();
+        let _ = io::stdout().write_all(b"\x1b[2J\x1b[H");
     }
 
     /// Writes what was held back; for the end of a command that succeeded.

@@ -104,7 +104,7 @@ pub(super) fn age(since: Option<&str>, now: jiff::Timestamp) -> String {
     duration(now.as_second() - since.as_second())
 }
 
-fn duration(seconds: i64) -> String {
+pub(super) fn duration(seconds: i64) -> String {
     let seconds = seconds.max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     let two = |large: i64, unit: &str, small: i64, smaller: &str| {

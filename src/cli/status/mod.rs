@@ -1,13 +1,15 @@
 //! `kubectl repack status`: the runs of a cluster, or one of them.
 //!
-//! `list` lays the table of runs out, `text` one run. Both read what the API server stores and nothing else.
+//! `list` lays the table of runs out, `text` one run, `tree` how far an execution is. All read what the API server stores
+//! and nothing else.
 //!
 //! May import: cli, api, live
 
 mod list;
 pub(super) mod text;
+mod tree;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::args::cluster::ClusterArgs;
 use super::args::groups::Format;
@@ -15,10 +17,11 @@ use super::args::status::StatusArgs;
 use super::error::CliError;
 use super::exit::Exit;
 use super::options::View;
-use super::output::{Out, json, yaml};
+use super::output::{Out, json, printable, yaml};
 use super::skew;
 use crate::api::{Phase, RepackRun, nearest};
 use crate::live::{Connected, LiveError, block_on, connect::connect, runs};
+use tree::Told;
 
 /// Prints the runs or the run. With `--watch` the exit code is that of the run.
 pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Exit, CliError> {
@@ -58,7 +61,8 @@ pub fn run(args: &StatusArgs, cluster: &ClusterArgs, out: &mut Out) -> Result<Ex
     }
 }
 
-/// Prints the run whenever it changes.
+/// Follows the run to its end. For people: on a terminal how far it is, drawn anew; elsewhere a line per change. At the end
+/// the whole run. As an object: the whole object whenever it changes.
 fn watch(
     args: &StatusArgs,
     name: &str,
@@ -66,7 +70,7 @@ fn watch(
     view: &View,
     out: &mut Out,
 ) -> Result<Exit, CliError> {
-    let mut printed = String::new();
+    let mut shown = Shown { printed: String::new(), told: Told::default(), drawn: None };
     let ended = block_on(async {
         let connected = connected(cluster).await?;
         skew::warn(skew::leader(&connected).await.as_ref(), out);
@@ -74,17 +78,8 @@ fn watch(
             let Some(run) = run else {
                 return Some(Err(CliError::failure(format!("run {name} does not exist"))));
             };
-            match one(run, view, jiff::Timestamp::now()) {
-                Ok(text) if text == printed => {}
-                Ok(text) => {
-                    out.data(&text);
-                    // Whoever reads along wants each state when it comes.
-                    if let Err(fault) = out.finish() {
-                        return Some(Err(CliError::from(fault)));
-                    }
-                    printed = text;
-                }
-                Err(fault) => return Some(Err(fault)),
+            if let Err(fault) = shown.show(run, view, out) {
+                return Some(Err(fault));
             }
             end_of(run).map(Ok)
         };
@@ -97,6 +92,51 @@ fn watch(
         }
         Ok(exit)
     })
+}
+
+/// Least time between two drawings.
+const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
+
+/// What a watch has shown.
+struct Shown {
+    printed: String,
+    told: Told,
+    /// When the picture was drawn last, on a terminal.
+    drawn: Option<Instant>,
+}
+
+impl Shown {
+    fn show(&mut self, run: &RepackRun, view: &View, out: &mut Out) -> Result<(), CliError> {
+        let now = jiff::Timestamp::now();
+        let for_people = matches!(view.format, Format::Table | Format::Wide) && end_of(run).is_none();
+        if for_people && let Some(tree) = tree::tree(run, view, now) {
+            if !out.is_terminal() {
+                for line in self.told.news(run) {
+                    out.data(&format!("{}\n", printable(&line)));
+                }
+            } else if tree != self.printed {
+                // The eye follows no more than a few drawings a second, and some terminals no more either.
+                if let Some(drawn) = self.drawn {
+                    std::thread::sleep(BETWEEN_DRAWINGS.saturating_sub(drawn.elapsed()));
+                }
+                out.clear();
+                out.data(&tree);
+                self.drawn = Some(Instant::now());
+                self.printed = tree;
+            }
+        } else {
+            let text = one(run, view, now)?;
+            if text != self.printed {
+                if self.drawn.is_some() {
+                    out.clear();
+                }
+                out.data(&text);
+                self.printed = text;
+            }
+        }
+        // Whoever reads along wants each state when it comes.
+        out.finish().map_err(CliError::from)
+    }
 }
 
 /// The answer of the work, or why it was not waited for: the time was over or a person stopped it.
@@ -113,7 +153,25 @@ pub(super) async fn until<T>(
     tokio::select! {
         answer = work => answer.map(Ok),
         () = over => Ok(Err(Exit::TimedOut)),
-        _ = tokio::signal::ctrl_c() => Ok(Err(Exit::Interrupted)),
+        () = asked_to_end() => Ok(Err(Exit::Interrupted)),
+    }
+}
+
+/// Returns when a person or the system asks the process to end.
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminated) => {
+                terminated.recv().await;
+            }
+            // Not to be heard of: the system ends the process as it does any other.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = terminated => {}
+        _ = tokio::signal::ctrl_c() => {}
     }
 }
 
@@ -125,20 +183,18 @@ pub(super) async fn to_its_end(
     limit: Option<Duration>,
     out: &mut Out,
 ) -> Result<(Result<Option<RepackRun>, Exit>, bool), LiveError> {
-    let mut told = String::new();
+    let mut told = Told::default();
     let see = |run: Option<&RepackRun>| {
         let Some(run) = run else { return Some(None) };
-        if let Some(status) = &run.status
-            && status.message != told
-            && end_of(run).is_none()
-        {
-            told.clone_from(&status.message);
-            out.status(&status.message);
+        if end_of(run).is_none() {
+            for line in told.news(run) {
+                out.status(line);
+            }
         }
         end_of(run).map(|_| Some(run.clone()))
     };
     let answer = until(limit, runs::follow(connected, name, see)).await?;
-    Ok((answer, !told.is_empty()))
+    Ok((answer, told.said_anything()))
 }
 
 /// How a finished run ends the command that waits for it.
