@@ -1,8 +1,9 @@
 //! Which `PodGroups` may move and which nodes may be emptied or receive.
 //!
 //! The union of selector and names inside a selection; exclude wins over include; an absent or empty selection
-//! restricts nothing. Include looks at the labels of the group, its owner, and those common to all its pods, merged
-//! in this order of strength; for exclude it is enough that the group, its owner or any one pod matches.
+//! restricts nothing. Include looks at the labels of the group, its owner, that one's owner and so on, and those
+//! common to all its pods, merged in this order of strength; for exclude it is enough that the group, one of its owners or any
+//! one pod matches. The owner of a Deployment's group is its ReplicaSet, and people label the Deployment.
 //!
 //! A listed name that matches nothing is a warning: runs are repeated and groups come and go. A selection that lists
 //! only names, none of which exists, is an error, since the run could never do what it says.
@@ -173,7 +174,7 @@ pub fn selects(snapshot: &Snapshot, selector: &LabelSelector, labels: &Labels) -
 
 fn group_in_scope(snapshot: &Snapshot, at: GroupIdx, rule: &ScopeRule) -> Option<Code> {
     let group = &snapshot.groups[at.at()];
-    let owner = group.owner.and_then(|owner| snapshot.owner_labels(owner));
+    let owners = || snapshot.owner_chain(group.owner).map(|workload| &workload.labels);
     let named = |selection: &ObjectSelection| {
         !selection.names.is_empty() && selection.names.contains(&snapshot.group_key(at))
     };
@@ -181,7 +182,7 @@ fn group_in_scope(snapshot: &Snapshot, at: GroupIdx, rule: &ScopeRule) -> Option
         let by_selector = exclude.selector.as_ref().is_some_and(|selector| {
             let hits = |labels: &Labels| selects(snapshot, selector, labels);
             hits(&group.labels)
-                || owner.is_some_and(hits)
+                || owners().any(hits)
                 || group.pods.iter().any(|&pod| hits(&snapshot.spec_of(pod).labels))
         });
         if named(exclude) || by_selector {
@@ -194,7 +195,7 @@ fn group_in_scope(snapshot: &Snapshot, at: GroupIdx, rule: &ScopeRule) -> Option
                 group
                     .labels
                     .get(key)
-                    .or_else(|| owner.and_then(|labels| labels.get(key)))
+                    .or_else(|| owners().find_map(|labels| labels.get(key)))
                     .or_else(|| common_label(snapshot, group, key))
             };
             selector.matches(looks_up(snapshot, merged))

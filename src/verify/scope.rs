@@ -2,8 +2,8 @@
 //!
 //! Inside one rule selector and names are a union; exclude wins; an absent or empty include is no restriction; the
 //! empty selector selects everything. Nodes are selected by their labels. A group is included by the labels of the
-//! group, its owner, and those common to all its pods, stronger first; it is excluded when the group, the owner or
-//! any one pod matches.
+//! group, its owner, the owner of that one, …, and those common to all its pods, stronger first; it is excluded when the
+//! group, one of these owners or any one pod matches.
 //!
 //! May import: snapshot, `plan::request`, api
 
@@ -68,10 +68,16 @@ pub(super) fn node_in_scope(facts: &Facts<'_>, node: NodeIdx) -> bool {
     !excluded && (says_nothing(rule.include.as_ref()) || node_is_included(facts, node))
 }
 
-/// Labels of the owner object of a group; none where it was not read.
-fn owner_labels<'a>(facts: &Facts<'a>, group: GroupIdx) -> Texts<'a> {
-    let owner = facts.snapshot.groups[group.at()].owner.and_then(|owner| facts.snapshot.workload_of(owner));
-    owner.map(|object| texts(facts.snapshot, &object.labels)).unwrap_or_default()
+/// Labels of the objects that own a group, the nearest first, as far as they were read.
+fn owner_labels<'a>(facts: &Facts<'a>, group: GroupIdx) -> Vec<Texts<'a>> {
+    let mut found = Vec::new();
+    let mut owner = facts.snapshot.groups[group.at()].owner;
+    while let Some(object) = owner.and_then(|owner| facts.snapshot.workload_of(owner)) {
+        found.push(texts(facts.snapshot, &object.labels));
+        // References may go round in a circle.
+        owner = object.owner.filter(|_| found.len() < 8);
+    }
+    found
 }
 
 fn pod_labels<'a>(facts: &Facts<'a>, group: GroupIdx) -> Vec<Texts<'a>> {
@@ -91,15 +97,18 @@ pub(super) fn group_in_scope(facts: &Facts<'_>, group: GroupIdx) -> bool {
     let Some(rule) = facts.request.scope.pod_groups.as_ref() else { return true };
     let name = facts.snapshot.group_key(group);
     let own = texts(facts.snapshot, &facts.snapshot.groups[group.at()].labels);
-    let owner = owner_labels(facts, group);
+    let owners = owner_labels(facts, group);
     let pods = pod_labels(facts, group);
     let excluded = rule.exclude.as_ref().is_some_and(|e| {
-        names_it(e, &name) || selects(e, &own) || selects(e, &owner) || pods.iter().any(|p| selects(e, p))
+        let labels = owners.iter().chain(&pods).chain([&own]);
+        names_it(e, &name) || labels.into_iter().any(|labels| selects(e, labels))
     });
     let included = || {
         let Some(include) = rule.include.as_ref() else { return false };
         let mut merged = common(&pods);
-        merged.extend(owner.iter());
+        for labels in owners.iter().rev() {
+            merged.extend(labels.iter());
+        }
         merged.extend(own.iter());
         names_it(include, &name) || selects(include, &merged)
     };

@@ -420,6 +420,32 @@ fn include_looks_at_group_owner_and_common_pod_labels_and_exclude_at_any() {
     assert_eq!(why_with(&s, "p", &group_scope(nothing_said.clone(), nothing_said)), None);
 }
 
+/// Volcano makes a group without labels per ReplicaSet, and a ReplicaSet has the labels of its pods only.
+#[test]
+fn the_labels_of_a_deployment_are_those_of_its_group() {
+    let owner = |kind: &str, name: &str| {
+        json!({"metadata": {"ownerReferences":
+            [{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]}})
+    };
+    let s = Cluster::new()
+        .nodes(1, 8)
+        .group("a/g", 1)
+        .pod("a/p n1 1 g")
+        .yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: a, name: d, labels: {team: blue, size: l}}}")
+        .yaml("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: a, name: r, labels: {size: s}}}")
+        .patch("ReplicaSet", "r", &owner("Deployment", "d"))
+        .patch("PodGroup", "g", &owner("ReplicaSet", "r"))
+        .patch("Pod", "p", &owner("ReplicaSet", "r"))
+        .build();
+    let why = |include: &str, exclude: Option<&str>| {
+        why_with(&s, "p", &group_scope(Some(by_label(include)), exclude.map(by_label)))
+    };
+    assert_eq!(why("team=blue", None), None);
+    assert_eq!(why("size=s", None), None);
+    assert_eq!(why("size=l", None), Some(Code::PodGroupNotIncluded), "the nearest owner is the strongest");
+    assert_eq!(why("team=blue", Some("size=l")), Some(Code::PodGroupExcluded), "any owner is enough");
+}
+
 #[test]
 fn names_and_selector_are_a_union_and_names_that_match_nothing_are_told() {
     let s = Cluster::new()

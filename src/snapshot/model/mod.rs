@@ -186,11 +186,6 @@ impl Snapshot {
         }
     }
 
-    /// Labels of an owner, if its object was read.
-    pub fn owner_labels(&self, owner: OwnerIdx) -> Option<&Labels> {
-        self.workload_of(owner).map(|workload| &workload.labels)
-    }
-
     /// The objects of an owner, of the owner's owner and so on, as far as they were read. Ends after a few steps
     /// whatever the references say.
     pub fn owner_chain(&self, owner: Option<OwnerIdx>) -> impl Iterator<Item = &Workload> {

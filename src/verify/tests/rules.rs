@@ -48,6 +48,31 @@ fn the_labels_of_the_group_are_stronger_than_those_of_its_pods() {
 }
 
 #[test]
+fn the_owner_of_a_groups_owner_counts_and_the_nearest_owner_is_stronger() {
+    let owner = |kind: &str, name: &str| {
+        json!({"metadata": {"ownerReferences":
+            [{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]}})
+    };
+    let set = |labels: &str| {
+        let scope = Scope {
+            pod_groups: Some(ScopeRule { include: Some(selector("team=red")), exclude: None }),
+            ..Scope::default()
+        };
+        world()
+            .yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: t, name: d, labels: {team: red}}}")
+            .yaml(&format!(
+                "{{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{namespace: t, name: r, labels: {labels}}}}}"
+            ))
+            .patch("ReplicaSet", "r", &owner("Deployment", "d"))
+            .patch("PodGroup", "a", &owner("ReplicaSet", "r"))
+            .patch("PodGroup", "b", &json!({"metadata": {"labels": {"team": "red"}}}))
+            .ask(|request| request.scope = scope)
+    };
+    assert_eq!(found(set("{}"), FREED, MOVES), none());
+    assert_eq!(found(set("{team: blue}"), FREED, MOVES), only(Check::GroupOutOfScope));
+}
+
+#[test]
 fn an_empty_selection_says_nothing_and_an_empty_selector_everything() {
     let nothing = || Some(ObjectSelection::default());
     let everything = || Some(ObjectSelection { selector: Some(LabelSelector::default()), names: vec![] });
