@@ -12,18 +12,18 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 
 use super::command::{Answer, PodRef};
-use super::journal::{is_open, left, written};
+use super::journal::{is_open, left, read, written};
 use super::machine::{Execution, wait_of, words};
 use super::memory::Ending;
 use super::seen::Sight;
 use crate::api::names::{GATE_OWNER_ANNOTATION, PLACEMENT_GATE};
 use crate::api::{
     Condition, ConditionStatus, ConditionType, EvictionPhase, ExactRate, Phase, PlacementPhase, Reason,
-    RepackRunStatus, RunResult, TakenNode,
+    Relocation, RepackRunStatus, RunResult, TakenNode,
 };
 use crate::fragmentation::Rate;
 use crate::snapshot::Snapshot;
-use crate::snapshot::model::{PodIdx, ResourceIdx};
+use crate::snapshot::model::{Pod, PodIdx, ResourceIdx};
 
 /// Lists that may fail before the result stays unverified.
 const MOST_LISTS: u32 = 5;
@@ -90,6 +90,7 @@ impl Execution {
                 self.memory.worked("list");
                 self.memory.verified = Some(Ok(self.measure(&snapshot)));
                 self.memory.left_gated = self.gated_on(&snapshot);
+                self.memory.came = self.came_instead(&snapshot);
             }
             answer => {
                 if self.memory.again("list", wait_of(&answer), now) >= MOST_LISTS {
@@ -116,6 +117,39 @@ impl Execution {
             uid: snapshot.text(pod.uid).to_owned(),
         });
         named.filter(|pod| !self.memory.ungated.contains(&pod.uid)).collect()
+    }
+
+    /// Who came to the nodes that were chosen for replacements that are not bound, since the run began.
+    fn came_instead(&self, snapshot: &Snapshot) -> Vec<String> {
+        let Some(resource) = snapshot.resource_named(&self.orders.resource) else { return Vec::new() };
+        let start = self.stored.start_time.as_deref().and_then(read).map_or(i64::MAX, Timestamp::as_second);
+        let is_new = |pod: &Pod| {
+            let uid = snapshot.text(pod.uid);
+            match &self.memory.known {
+                Some(known) => !known.contains(uid) || self.memory.unplaced.contains(uid),
+                None => i64::from(pod.created) > start,
+            }
+        };
+        let late = self.relocations().iter().filter(|r| is_late(r));
+        let nodes = late.map(|r| r.placement.selected_node_name.as_ref().unwrap_or(&r.planned_node_name));
+        let mut came = BTreeSet::new();
+        for node in nodes.collect::<BTreeSet<_>>() {
+            for at in holders(snapshot, node, resource) {
+                let pod = snapshot.pod(at);
+                let uid = Some(snapshot.text(pod.uid));
+                let ours =
+                    self.relocations().iter().any(|r| r.placement.replacement_pod_uid.as_deref() == uid);
+                if ours || !is_new(pod) {
+                    continue;
+                }
+                let who = match pod.group {
+                    Some(group) => format!("PodGroup {}", snapshot.group_key(group)),
+                    None => format!("pod {}", snapshot.pod_key(at)),
+                };
+                came.insert(format!("{who} came to node {node}"));
+            }
+        }
+        came.into_iter().collect()
     }
 
     /// What the cluster says the run achieved.
@@ -256,14 +290,17 @@ impl Execution {
         }
         let late: Vec<String> = all
             .iter()
-            .filter(|r| is_open(r) || r.placement.phase == PlacementPhase::TimedOut)
+            .filter(|r| is_late(r))
             .map(|r| format!("{}/{}", r.namespace, r.victim_pod_name))
             .collect();
         if !late.is_empty() {
-            let message = format!(
-                "Replacements for {resource} were not bound in their window: {}; {done}.",
-                listed(&late)
-            );
+            let came = match self.memory.came.as_slice() {
+                [] => String::new(),
+                came => format!(" ({})", listed(came)),
+            };
+            let late = listed(&late);
+            let message =
+                format!("Replacements for {resource} were not bound in their window: {late}{came}; {done}.");
             return (Reason::PlacementTimedOut, message);
         }
         let planned = self.freed();
@@ -314,11 +351,10 @@ impl Execution {
             let words = self.memory.blocked.get(&r.victim_pod_uid)?;
             Some(format!("pod {}/{}: {words}", r.namespace, r.victim_pod_name))
         });
-        let late =
-            self.relocations().iter().filter(|r| is_open(r) || r.placement.phase == PlacementPhase::TimedOut);
+        let late = self.relocations().iter().filter(|r| is_late(r));
         let late =
             late.map(|r| format!("the replacement of {}/{} was not bound", r.namespace, r.victim_pod_name));
-        blocked.chain(late).collect()
+        blocked.chain(late).chain(self.memory.came.iter().cloned()).collect()
     }
 
     /// What was done, in a clause.
@@ -348,6 +384,11 @@ fn listed(names: &[String]) -> String {
         let _ = write!(text, " and {more} more");
     }
     text
+}
+
+/// A replacement that is not bound, in its window or after it.
+const fn is_late(relocation: &Relocation) -> bool {
+    is_open(relocation) || matches!(relocation.placement.phase, PlacementPhase::TimedOut)
 }
 
 /// Pods that hold the resource on a node.

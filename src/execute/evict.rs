@@ -165,7 +165,20 @@ impl Execution {
             (0..all.len()).filter(|&i| self.facts[i].step == *step).map(|i| &all[i]).collect();
         let replacements: FxHashSet<&str> =
             all.iter().filter_map(|r| r.placement.replacement_pod_uid.as_deref()).collect();
-        still_empties(sight, &self.orders, step, &victims, &replacements, &self.freed())
+        still_empties(sight, &self.orders, step, &victims, &replacements, &self.freed(), self.away(step))
+    }
+
+    /// The cards of a node that are away at once at most: those of its largest units, as many as may be on the way.
+    fn away(&self, step: &str) -> i64 {
+        let mut units: Vec<i64> = Vec::new();
+        for facts in self.facts.iter().filter(|facts| facts.step == step) {
+            match units.last_mut() {
+                Some(unit) if facts.cascade => *unit += facts.cards,
+                _ => units.push(facts.cards),
+            }
+        }
+        units.sort_unstable_by(|a, b| b.cmp(a));
+        units.iter().take(self.orders.most_in_flight).sum()
     }
 
     /// The nodes that the plan frees.

@@ -12,6 +12,7 @@ use super::journal::{Facts, Orders, facts, is_open, read};
 use super::memory::{Ending, Memory};
 use super::seen::Sight;
 use crate::api::{EvictionPhase, Phase, Reason, Relocation, RepackRunStatus};
+use crate::snapshot::model::Pod;
 
 /// Attempts at a request of the clean-up before it is left to whoever looks for strays.
 const MOST_ATTEMPTS: u32 = 10;
@@ -84,8 +85,9 @@ impl Execution {
         let untouched = |relocation: &Relocation| relocation.eviction.phase == EvictionPhase::Pending;
         if self.memory.known.is_none() && self.relocations().iter().all(untouched) {
             let snapshot = sight.snapshot;
-            let uids = snapshot.pods.iter().map(|pod| snapshot.text(pod.uid).to_owned());
-            self.memory.known = Some(uids.collect());
+            let uid = |pod: &Pod| snapshot.text(pod.uid).to_owned();
+            self.memory.known = Some(snapshot.pods.iter().map(uid).collect());
+            self.memory.unplaced = snapshot.pods.iter().filter(|pod| pod.node.is_none()).map(uid).collect();
         }
     }
 

@@ -73,6 +73,8 @@ pub(super) struct Memory {
     pub looked: Option<String>,
     /// UIDs of the pods that were there when the plan was made; none: this process did not make it.
     pub known: Option<FxHashSet<String>>,
+    /// UIDs of those of them that had no node.
+    pub unplaced: FxHashSet<String>,
     /// Nominations that were written, by UID of the pod.
     pub nominated: FxHashMap<String, String>,
     /// Nominations that were read back.
@@ -113,6 +115,8 @@ pub(super) struct Memory {
     pub anchored: bool,
     /// Who holds planned nodes, in clauses, as of the list.
     pub held: Vec<String>,
+    /// Who came to nodes chosen for replacements that are not bound, in clauses, as of the list.
+    pub came: Vec<String>,
     /// What the look at the whole cluster came to; `Err`: it failed.
     pub verified: Option<Result<RunResult, String>>,
 }

@@ -31,6 +31,8 @@ pub mod strays;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod volcano_tests;
 
 pub use command::{About, Answer, Command, GroupRef, PodRef, Refusal};
 pub use journal::{Orders, begin};

@@ -1,6 +1,9 @@
 //! Which node a replacement goes to, on the cluster as it is: the planned one while it takes the pod, else the receiver
 //! that has least left. Never a node that the plan frees; a node without the resource only at the very end.
 //!
+//! Nobody holds the room of a pod that is away. A group of Volcano that waits to be let into its queue has no pods yet and
+//! is let in as soon as enough is free, so a unit stays where such a group would run in its place.
+//!
 //! Two states: everything that stands now, and the same once what is terminating has gone. A node is chosen by the
 //! second, and the gate opens by the first: a scheduler drops a nomination at its first failed try.
 //!
@@ -8,12 +11,16 @@
 
 use rustc_hash::FxHashSet;
 
+use super::barrier::lease_of;
 use super::claim::pod_named;
 use super::journal::{Orders, is_open};
 use super::seen::Sight;
 use crate::api::Relocation;
 use crate::filter::{Incoming, Prepared, SchedulerRules, State};
-use crate::snapshot::model::{NodeIdx, PodIdx, Ready};
+use crate::snapshot::model::{GroupIdx, GroupOrigin, NodeIdx, PodIdx, Ready};
+
+/// Volcano counts cards in thousandths.
+const THOUSANDTHS: i64 = 1000;
 
 /// The two states.
 pub(super) struct Rooms<'s> {
@@ -120,6 +127,30 @@ impl<'s> Rooms<'s> {
         fits
     }
 
+    /// A group that is not let into its queue and will be once `away` cards more are free, and for how many it asks. What is
+    /// free now is not enough for it, or it would be in already.
+    fn rival(&self, away: i64) -> Option<(GroupIdx, i64)> {
+        let (snapshot, resource) = (self.later.snapshot(), self.resource?);
+        let counts = |&node: &NodeIdx| {
+            let facts = snapshot.node(node);
+            facts.ready == Ready::Yes && !facts.unschedulable
+        };
+        let nodes = (0..snapshot.nodes.len()).map(NodeIdx::new).filter(counts);
+        let free: i64 =
+            nodes.map(|node| self.later.left(SchedulerRules::Volcano, node, resource).max(0)).sum();
+        let asks = |at: GroupIdx| {
+            let group = &snapshot.groups[at.at()];
+            let waits = group.origin == GroupOrigin::Object
+                && snapshot.text(group.phase) == "Pending"
+                && lease_of(snapshot, at).is_none()
+                && !group.pods.iter().any(|&pod| snapshot.pod(pod).stands());
+            Some((at, group.min_resources.as_ref().filter(|_| waits)?.get(resource)))
+        };
+        let mut groups = (0..snapshot.groups.len()).map(GroupIdx::new).filter_map(asks);
+        let found = groups.find(|&(_, asked)| asked > free && asked <= free + away * THOUSANDTHS);
+        found.map(|(group, asked)| (group, asked / THOUSANDTHS))
+    }
+
     /// The node holds some of the resource, apart from what is leaving.
     fn holds(&self, node: NodeIdx) -> bool {
         let snapshot = self.later.snapshot();
@@ -141,8 +172,8 @@ fn promised(sight: &Sight<'_>, relocation: &Relocation) -> Option<(PodIdx, NodeI
     (same && facts.node.is_none()).then_some((pod, node))
 }
 
-/// Whether a node can still be emptied: nothing of the resource came that is not among its victims, and the replacements
-/// of all its victims find room elsewhere.
+/// Whether a node can still be emptied: nothing of the resource came that is not among its victims, no group waits for the
+/// room of the `away` cards that are away at once, and the replacements of all its victims find room elsewhere.
 pub(super) fn still_empties(
     sight: &Sight<'_>,
     orders: &Orders,
@@ -150,6 +181,7 @@ pub(super) fn still_empties(
     victims: &[&Relocation],
     replacements: &FxHashSet<&str>,
     freed: &[String],
+    away: i64,
 ) -> Result<(), String> {
     let snapshot = sight.snapshot;
     let Some(at) = snapshot.node_named(node) else { return Err("the node is gone".to_owned()) };
@@ -166,6 +198,13 @@ pub(super) fn still_empties(
         }
     }
     let mut rooms = Rooms::new(sight, orders, &[], freed);
+    if let Some((group, cards)) = rooms.rival(away) {
+        return Err(format!(
+            "PodGroup {} waits for {cards} {} and would take the room of the pods that move while they are away",
+            snapshot.group_key(group),
+            orders.resource
+        ));
+    }
     let mut incoming = Vec::new();
     for relocation in victims {
         let found = pod_named(sight, &relocation.namespace, &relocation.victim_pod_name);

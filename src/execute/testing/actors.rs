@@ -158,10 +158,12 @@ impl World {
     /// A pod of a Job of Volcano is gone: its policy decides what comes again.
     fn restart(&mut self, pod: &Value) {
         let Some(owner) = self.owner(pod) else { return };
-        if owner["spec"]["policies"][0]["action"] != "RestartJob" {
+        let action = text(&owner, "/spec/policies/0/action");
+        if !matches!(action, "RestartJob" | "RestartTask") {
             self.make_up(pod);
             return;
         }
+        let keeps_group = action == "RestartTask";
         let uid = &owner["metadata"]["uid"];
         let mates: Vec<Value> = self
             .store
@@ -173,8 +175,10 @@ impl World {
         let going = mates.iter().any(|mate| !text(mate, "/metadata/deletionTimestamp").is_empty());
         let fresh = mates.iter().all(|mate| text(mate, "/spec/nodeName").is_empty());
         if mates.iter().any(|mate| !text(mate, "/spec/nodeName").is_empty()) && !going {
-            // The group goes with the pods and is made anew, without annotations.
-            self.change(|store| store.groups.remove(&("a".to_owned(), group_name(&owner))));
+            // The group of a Job that restarts goes with the pods and is made anew, without annotations.
+            if !keeps_group {
+                self.change(|store| store.groups.remove(&("a".to_owned(), group_name(&owner))));
+            }
             for mate in &mates {
                 self.terminate("a", text(mate, "/metadata/name"));
             }
@@ -189,6 +193,9 @@ impl World {
             for at in 0..usize::try_from(wanted).unwrap() {
                 let uid = self.uid("pod");
                 self.create(pod_of(&owner, at, &uid));
+            }
+            if keeps_group {
+                return;
             }
             let mut group = group(&owner, &self.uid("group"), &owner["spec"]["minAvailable"]);
             if let Some(expected) = self.expected() {
