@@ -1,5 +1,5 @@
 # One line per target. `verify` never writes to the tree; `fix` and `golden` do.
-.PHONY: verify test golden generate package bench fix fuzz demo demo-down
+.PHONY: verify test golden generate package bench fix fuzz demo demo-down e2e-volcano
 
 # Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
 BENCH ?= ../shared/bench
@@ -7,6 +7,8 @@ BENCH ?= ../shared/bench
 BINARY ?= target/release/kubectl-repack
 # Seconds that `fuzz` spends on each reader and parser.
 FUZZ_SECONDS ?= 60
+# Folder with Volcano's programs and CRDs; `e2e-volcano` says so when it is not there.
+VOLCANO_BIN ?=
 # Folder of the cluster that `demo` starts.
 DEMO ?= target/demo
 
@@ -44,3 +46,6 @@ demo: ## start a cluster with a fragmented pool of 20 nodes and leave it running
 
 demo-down: ## end it
 	cargo run --quiet --example demo -- down $(DEMO)
+
+e2e-volcano: ## Execute on real Volcano, whose programs are in VOLCANO_BIN (needs Go)
+	tests/e2e_volcano.sh "$(VOLCANO_BIN)"

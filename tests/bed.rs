@@ -29,6 +29,7 @@ const BARE: Options = Options {
     users: &[],
     kwok: false,
     scheduler: false,
+    schedulers: &[],
     garbage_collector: true,
     volcano: false,
     repack: false,

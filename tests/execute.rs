@@ -6,17 +6,15 @@
 mod cluster;
 
 use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cluster::controller::{ACCOUNT, start_executor};
 use cluster::objects::{ASCEND, Pool};
 use cluster::process::Processes;
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
-/// The account of the manifests: the controller runs under exactly the shipped roles.
-const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-repack");
 /// People with the roles of the manifests.
 const RUNNER: &str = "runner";
@@ -36,18 +34,8 @@ fn bed() -> Option<Bed> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let cluster = Cluster::start(&Options { users: &[ACCOUNT, RUNNER, OPERATOR], ..Options::default() })?;
-    for file in
-        ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "rbac/users.yaml", "admission.yaml"]
-    {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
-    let mut controller = Processes::new(&cluster.folder().join("controller")).unwrap();
-    let arguments = "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 \
-                     --health-port 0 --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 \
-                     --execute-cooldown 0s --schedulers volcano,default-scheduler --allow-ungrouped";
-    let mut command = cluster.command(ACCOUNT, BINARY);
-    controller.start("controller", command.args(arguments.split_whitespace())).unwrap();
+    let controller =
+        start_executor(&cluster, BINARY, "--schedulers volcano,default-scheduler --allow-ungrouped");
     Some(Bed { _controller: controller, cluster: Arc::new(cluster), _alone: alone })
 }
 

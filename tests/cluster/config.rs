@@ -9,7 +9,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
 /// Every scheduler name that pods of the tests use: the real scheduler binds all of them.
-const PROFILES: [&str; 3] = ["default-scheduler", "volcano", "hami-scheduler"];
+pub const PROFILES: [&str; 3] = ["default-scheduler", "volcano", "hami-scheduler"];
 
 /// A user of the token file.
 #[derive(Clone, Debug)]
@@ -82,14 +82,15 @@ pub fn audit_policy() -> Value {
     })
 }
 
-/// Three profiles of the same plugins. The default of 50 requests a second would throttle tests with many pods.
-pub fn scheduler(kubeconfig: &Path) -> Value {
+/// Profiles of the same plugins under these names. The default of 50 requests a second would throttle tests with many pods.
+pub fn scheduler(kubeconfig: &Path, names: &[&str]) -> Value {
+    let profiles: Vec<Value> = names.iter().map(|name| json!({"schedulerName": name})).collect();
     json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": false},
         "clientConnection": {"kubeconfig": kubeconfig, "qps": 2000, "burst": 4000},
-        "profiles": PROFILES.map(|name| json!({"schedulerName": name})),
+        "profiles": profiles,
     })
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Cluster;
+use super::process::Processes;
 
 /// The account of the manifests.
 pub const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
@@ -28,6 +29,24 @@ impl Cluster {
             self.apply(&fs::read_to_string(path).unwrap());
         }
     }
+}
+
+/// Starts a controller that carries runs out, as the account of the manifests and with exactly the rights that they give
+/// it. `more` are arguments, separated by blanks.
+pub fn start_executor(cluster: &Cluster, program: &str, more: &str) -> Processes {
+    for file in
+        ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "rbac/users.yaml", "admission.yaml"]
+    {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
+        cluster.apply(&fs::read_to_string(path).unwrap());
+    }
+    let mut running = Processes::new(&cluster.folder().join("controller")).unwrap();
+    let words = "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 --health-port 0 \
+                 --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 --execute-cooldown 0s";
+    let mut command = cluster.command(ACCOUNT, program);
+    command.args(words.split_whitespace()).args(more.split_whitespace());
+    running.start("controller", &mut command).unwrap();
+    running
 }
 
 /// A controller process; it is killed when the test is over.

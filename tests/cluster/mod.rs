@@ -26,6 +26,7 @@ pub mod process;
 pub mod server;
 mod start;
 pub mod tools;
+pub mod volcano;
 mod wait;
 
 use std::path::{Path, PathBuf};
@@ -44,8 +45,10 @@ pub struct Options<'a> {
     pub users: &'a [&'a str],
     /// kwok plays the nodes: they stay Ready, bound pods run, deleted pods go.
     pub kwok: bool,
-    /// The scheduler binds pods of `default-scheduler`, `volcano` and `hami-scheduler`.
+    /// The scheduler of Kubernetes runs.
     pub scheduler: bool,
+    /// The scheduler names whose pods it binds.
+    pub schedulers: &'a [&'a str],
     /// The garbage collector runs. It deletes objects whose owner does not exist some 20 s after they were made: leave it
     /// out in clusters filled from snapshots.
     pub garbage_collector: bool,
@@ -65,6 +68,7 @@ impl Default for Options<'_> {
             users: &[],
             kwok: true,
             scheduler: true,
+            schedulers: &config::PROFILES,
             garbage_collector: true,
             volcano: true,
             repack: true,

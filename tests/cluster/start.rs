@@ -103,9 +103,10 @@ impl Start<'_> {
             config::write(&kubeconfig_path(self.folder, &user.name), &text)?;
         }
         let scheduler = kubeconfig_path(self.folder, "system:kube-scheduler");
+        let profiles = config::scheduler(&scheduler, self.options.schedulers);
         config::write(&self.folder.join("tokens.csv"), &config::token_file(self.users))?;
         config::write(&self.folder.join("audit-policy.json"), &config::audit_policy().to_string())?;
-        config::write(&self.folder.join("scheduler.json"), &config::scheduler(&scheduler).to_string())?;
+        config::write(&self.folder.join("scheduler.json"), &profiles.to_string())?;
         let [private, public] = config::service_account_keys()?;
         config::write(&self.folder.join("service-accounts.key"), &private)?;
         config::write(&self.folder.join("service-accounts.pub"), &public)
@@ -205,7 +206,7 @@ fn wait(processes: &mut Processes, what: &str, is_so: impl Fn() -> bool) -> Resu
 }
 
 /// Ports that are free now. All are held until the last is found, so that they differ.
-fn free_ports<const N: usize>() -> Result<[u16; N], String> {
+pub fn free_ports<const N: usize>() -> Result<[u16; N], String> {
     let mut held = Vec::new();
     let mut ports = [0; N];
     for port in &mut ports {
