@@ -54,7 +54,7 @@ pub(super) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<(), CliError> {
     let cache = Cache::default();
-    let client = connected.client.clone();
+    let client = connected.once.clone();
     let following = tokio::spawn({
         let cache = cache.clone();
         async move { cache.follow(&connected).await }

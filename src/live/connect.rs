@@ -49,6 +49,9 @@ pub struct Connection {
 pub struct Connected {
     /// The client. It repeats what the server asks to repeat.
     pub client: Client,
+    /// One that sends every request once, for who has to know what the server said: repeated inside the limit of a
+    /// request, a refusal would become a missing answer, and an eviction several.
+    pub once: Client,
     /// The server's address.
     pub server: String,
     /// Context of the kubeconfig; absent inside a cluster.
@@ -66,10 +69,15 @@ pub async fn connect(asked: &Connection) -> Result<Connected, LiveError> {
     let (mut config, context) = config(asked).await?;
     apply(asked, &mut config)?;
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-    let client = ClientBuilder::try_from(config)
-        .map_err(|fault| LiveError::Config(format!("cannot connect to {server}: {fault}")))?
-        .build();
-    Ok(Connected { client, server, context, request_timeout: asked.request_timeout })
+    let client = |config| {
+        let builder = ClientBuilder::try_from(config)
+            .map_err(|fault| LiveError::Config(format!("cannot connect to {server}: {fault}")))?;
+        Ok::<Client, LiveError>(builder.build())
+    };
+    let mut unrepeated = config.clone();
+    unrepeated.default_retry = false;
+    let (once, client) = (client(unrepeated)?, client(config)?);
+    Ok(Connected { client, once, server, context, request_timeout: asked.request_timeout })
 }
 
 async fn config(asked: &Connection) -> Result<(Config, Option<String>), LiveError> {
