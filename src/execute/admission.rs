@@ -28,6 +28,8 @@ pub struct Expected {
     groups: FxHashSet<(String, String)>,
     /// Victims by namespace and name: many controllers make their pods under the same name.
     victims: FxHashSet<(String, String)>,
+    /// Controlling owners of the groups, by namespace, kind and name: one may make its group under another name.
+    owners: FxHashSet<(String, String, String)>,
 }
 
 impl Expected {
@@ -42,6 +44,10 @@ impl Expected {
                 expected.groups.insert((namespace.clone(), name));
             }
             expected.victims.insert((namespace.clone(), relocation.victim_pod_name.clone()));
+        }
+        for moved in status.plan.iter().flat_map(|plan| &plan.moves) {
+            let owner = moved.owner.iter().map(|owner| (owner.kind.clone(), owner.name.clone()));
+            expected.owners.extend(owner.map(|(kind, name)| (moved.namespace.clone(), kind, name)));
         }
         Some(expected)
     }
@@ -66,8 +72,12 @@ impl Expected {
 
     /// The JSON patch for a group that is being created.
     pub fn patch_group(&self, namespace: &str, group: &Value) -> Vec<Value> {
-        let name = group["metadata"]["name"].as_str().unwrap_or_default();
-        if self.groups.contains(&(namespace.to_owned(), name.to_owned())) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let named = (namespace.to_owned(), text(&group["metadata"]["name"]));
+        let of_owner = controller_of(group).is_some_and(|owner| {
+            self.owners.contains(&(namespace.to_owned(), text(&owner["kind"]), text(&owner["name"])))
+        });
+        if self.groups.contains(&named) || of_owner {
             self.annotate(group, PLACEMENT_LEASE_ANNOTATION)
         } else {
             Vec::new()
@@ -87,9 +97,7 @@ impl Expected {
             return self.groups.contains(&key(name));
         }
         // The annotation comes after the pod: the name is made of the owner's UID.
-        let owners = pod["metadata"]["ownerReferences"].as_array();
-        let controller = owners.into_iter().flatten().find(|owner| owner["controller"] == true);
-        controller
+        controller_of(pod)
             .and_then(|owner| owner["uid"].as_str())
             .is_some_and(|uid| self.groups.contains(&key(&format!("{VIRTUAL_GROUP_PREFIX}{uid}"))))
     }
@@ -104,6 +112,12 @@ impl Expected {
     }
 }
 
+/// The reference to the owner that controls an object.
+fn controller_of(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.into_iter().flatten().find(|owner| owner["controller"] == true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +129,7 @@ mod tests {
                 .into_iter()
                 .collect(),
             victims: [("ns".to_owned(), "db-0".to_owned())].into_iter().collect(),
+            owners: [("ns".to_owned(), "Job".to_owned(), "train".to_owned())].into_iter().collect(),
         }
     }
 
@@ -156,5 +171,13 @@ mod tests {
         let patch = expected().patch_group("ns", &json!({"metadata": {"name": "job"}}));
         assert_eq!(patch[0]["value"], json!({"repack.volcano.sh/placement-lease": "run/uid"}));
         assert!(expected().patch_group("ns", &json!({"metadata": {"name": "other"}})).is_empty());
+        let again = json!({"metadata": {"name": "train-2", "annotations": {}, "ownerReferences": [
+            {"kind": "Job", "name": "train", "controller": true}]}});
+        assert_eq!(
+            expected().patch_group("ns", &again).len(),
+            1,
+            "the same owner made it under another name"
+        );
+        assert!(expected().patch_group("elsewhere", &again).is_empty());
     }
 }

@@ -16,12 +16,13 @@ use crate::api::{EvictionPhase, PlacementPhase, Relocation};
 use crate::snapshot::model::{OwnerIdx, OwnerObject, PodIdx};
 
 impl Execution {
-    /// Finds the replacements of relocations that wait for one.
-    pub(super) fn claim(&self, all: &mut [Relocation], sight: &Sight<'_>) {
+    /// Finds the replacements of relocations that wait for one. True when one of them came without the gate.
+    pub(super) fn claim(&self, all: &mut [Relocation], sight: &Sight<'_>) -> bool {
         let waits = |r: &Relocation| is_open(r) && r.placement.phase == PlacementPhase::WaitingForReplacement;
         if !all.iter().any(waits) {
-            return;
+            return false;
         }
+        let mut ungated = false;
         let mut taken: FxHashSet<String> = all.iter().map(|r| r.victim_pod_uid.clone()).collect();
         taken.extend(all.iter().filter_map(|r| r.placement.replacement_pod_uid.clone()));
         for how in [Match::Name, Match::Requirements, Match::Group] {
@@ -41,6 +42,7 @@ impl Execution {
                         }
                 });
                 let Some(seen) = found else { continue };
+                ungated |= !seen.is_gated();
                 taken.insert(seen.at.uid.clone());
                 let group = group_of(sight, &seen);
                 let relocation = &mut all[at];
@@ -52,6 +54,7 @@ impl Execution {
                 relocation.placement.replacement_pod_uid = Some(seen.at.uid);
             }
         }
+        ungated
     }
 
     /// Pods that may replace a victim, oldest first.
@@ -125,9 +128,11 @@ impl Execution {
     /// No replacement comes: the owner is gone, going, finished, or has all the pods it wants.
     pub(super) fn is_not_needed(&self, relocation: &Relocation, at: usize, sight: &Sight<'_>) -> bool {
         let snapshot = sight.snapshot;
-        let Some(owner) = Self::owner_of(relocation, &self.facts[at].owner, sight) else {
-            // Nothing refers to the owner any more; whether it is gone is known only where its kind is read.
-            return false;
+        let facts = &self.facts[at];
+        let Some(owner) = Self::owner_of(relocation, &facts.owner, sight) else {
+            // Nothing refers to the owner any more.
+            let (kind, name) = &facts.owner;
+            return snapshot.lacks_workload(&facts.owner_api, kind, &relocation.namespace, name);
         };
         let owner = &snapshot.owners[owner.at()];
         let workload = match owner.object {

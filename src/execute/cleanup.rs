@@ -13,6 +13,7 @@ use super::claim::gated_pods;
 use super::command::{About, Answer, Command, GroupRef};
 use super::journal::is_open;
 use super::machine::{Execution, Next, wait_of};
+use super::memory::lies_ahead;
 use super::placement::replacement;
 use super::seen::Sight;
 use crate::api::EvictionPhase;
@@ -43,7 +44,7 @@ impl Execution {
         let Some(verified) = self.memory.verified.clone() else {
             // A pod that passed the webhook just before it stopped is on the list by then.
             let settled = self.memory.cleared_at.map_or(now, |at| at + SETTLES);
-            if self.relocations().iter().any(is_open) && now < settled {
+            if self.relocations().iter().any(is_open) && lies_ahead(settled, now) {
                 return Next::Wait(Some(settled));
             }
             return self.when_due("list", Command::ListPods, now);
@@ -82,6 +83,7 @@ impl Execution {
             return Some(self.when_due(uid, Command::Lease { group, held: false }, now));
         }
         let pods = self.relocations().iter().filter_map(replacement);
+        let pods = pods.chain(self.memory.steered.values().cloned());
         let replacements: Vec<_> = pods.filter_map(|pod| sight.same(&pod)).collect();
         let gated = gated_pods(sight).filter(|seen| seen.gate_owner == tag);
         for seen in replacements.into_iter().chain(gated) {

@@ -42,10 +42,8 @@ impl Execution {
         } else if self.cancelled {
             self.end(Some(Reason::ExecutionCancelled), "the run was cancelled");
         } else if self.deadline().is_some_and(|deadline| now >= deadline) {
-            let pending = self
-                .relocations()
-                .iter()
-                .any(|r| matches!(r.eviction.phase, EvictionPhase::Pending | EvictionPhase::InProgress));
+            // What was begun and never accepted counts as refused, with the server's words.
+            let pending = self.relocations().iter().any(|r| r.eviction.phase == EvictionPhase::Pending);
             let reason = pending.then_some(Reason::ExecutionTimedOut);
             self.end(
                 reason,
@@ -167,6 +165,10 @@ impl Execution {
             .collect();
         let mut held = Vec::new();
         for node in self.freed() {
+            if snapshot.node_named(&node).is_none() && !self.memory.emptied.contains(&node) {
+                held.push(format!("node {node} is gone"));
+                continue;
+            }
             let there = holders(snapshot, &node, resource);
             let Some(&first) = there.first() else {
                 result.freed_nodes.push(node);

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::command::{Answer, Command, PodRef, Refusal};
 use super::journal::{is_closed, is_open, left, written};
 use super::machine::{Execution, wait_of, words};
-use super::memory::Outcome;
+use super::memory::{Outcome, lies_ahead};
 use super::node_choice::still_empties;
 use super::seen::Sight;
 use crate::api::{EvictionPhase, PlacementPhase, Reason, Relocation};
@@ -135,6 +135,10 @@ impl Execution {
                 self.give_up(all, &step, &why);
                 continue;
             }
+            if let Some(why) = self.is_lost(all, &step) {
+                self.give_up(all, &step, &why);
+                continue;
+            }
             self.memory.checked.insert(step);
             all[at].eviction.phase = EvictionPhase::InProgress;
             let victim = &all[at].victim_pod_uid;
@@ -186,7 +190,18 @@ impl Execution {
         self.stored.plan.as_ref().map(|plan| plan.freed_nodes.clone()).unwrap_or_default()
     }
 
-    /// Nothing on the node was touched, and nothing will be.
+    /// A replacement of the run has come back to a node that was to be freed: to evict the others gains nothing.
+    fn is_lost(&self, all: &[Relocation], step: &str) -> Option<String> {
+        let back = |r: &&Relocation| {
+            r.placement.phase == PlacementPhase::Placed
+                && r.placement.actual_node_name.as_deref() == Some(step)
+        };
+        let back = all.iter().find(back).filter(|_| self.freed().iter().any(|node| node == step))?;
+        let name = back.placement.replacement_pod_name.as_deref().unwrap_or_default();
+        Some(format!("the replacement {}/{name} came back to it", back.namespace))
+    }
+
+    /// What was not touched of a node is left in peace.
     fn give_up(&self, all: &mut [Relocation], step: &str, why: &str) {
         for (at, relocation) in all.iter_mut().enumerate() {
             if self.facts[at].step == step && relocation.eviction.phase == EvictionPhase::Pending {
@@ -228,7 +243,8 @@ impl Execution {
                 && !self.memory.outcomes.contains_key(&relocation.victim_pod_uid)
         });
         let retries = open.filter_map(|relocation| self.memory.retries.get(&relocation.victim_pod_uid));
-        retries.filter(|retry| retry.attempts < MOST_READS && retry.at > now).map(|retry| retry.at).min()
+        let due = retries.filter(|retry| retry.attempts < MOST_READS).map(|retry| retry.at);
+        due.filter(|at| lies_ahead(*at, now)).min()
     }
 
     /// What the server said of a victim before it is evicted.
@@ -240,7 +256,8 @@ impl Execution {
                     && !seen.finished
                     && self.memory.ending.is_some() =>
             {
-                let why = "the run ended before it was evicted".to_owned();
+                let said = self.memory.blocked.get(&pod.uid).cloned();
+                let why = said.unwrap_or_else(|| "the run ended before it was evicted".to_owned());
                 self.memory.outcomes.insert(pod.uid.clone(), Outcome::Rejected(why));
             }
             Answer::Pod(Some(seen)) if seen.at.uid == pod.uid && !seen.terminating && !seen.finished => {

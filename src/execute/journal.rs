@@ -145,6 +145,8 @@ pub(super) struct Facts {
     pub wave: i64,
     /// Kind and name of the group's controlling owner; empty: none.
     pub owner: (String, String),
+    /// Its API version.
+    pub owner_api: String,
 }
 
 /// The facts of each relocation, in their order.
@@ -152,6 +154,7 @@ pub(super) fn facts(plan: &ApiPlan, relocations: &[Relocation]) -> Vec<Facts> {
     let mut by_pod: FxHashMap<(&str, &str), Facts> = FxHashMap::default();
     for group in &plan.moves {
         let owner = group.owner.as_ref().map(|owner| (owner.kind.clone(), owner.name.clone()));
+        let owner_api = group.owner.as_ref().map(|owner| owner.api_version.clone());
         for pod in &group.pods {
             let facts = Facts {
                 from: pod.from_node.clone(),
@@ -160,6 +163,7 @@ pub(super) fn facts(plan: &ApiPlan, relocations: &[Relocation]) -> Vec<Facts> {
                 cascade: pod.cascade,
                 wave: pod.wave.unwrap_or(1),
                 owner: owner.clone().unwrap_or_default(),
+                owner_api: owner_api.clone().unwrap_or_default(),
             };
             by_pod.insert((&group.namespace, &pod.name), facts);
         }

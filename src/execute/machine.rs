@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::command::{Answer, Command, Refusal, RunSeen};
 use super::journal::{Facts, Orders, facts, is_open, read};
-use super::memory::{Ending, Memory};
+use super::memory::{Ending, Memory, lies_ahead};
 use super::seen::Sight;
 use crate::api::{EvictionPhase, Phase, Reason, Relocation, RepackRunStatus};
 use crate::snapshot::model::Pod;
@@ -148,7 +148,7 @@ impl Execution {
     /// A command, or the time from which on it may be sent again.
     pub(super) fn when_due(&self, about: &str, command: Command, now: Timestamp) -> Next {
         match self.memory.retries.get(about) {
-            Some(retry) if now < retry.at => Next::Wait(Some(retry.at)),
+            Some(retry) if lies_ahead(retry.at, now) => Next::Wait(Some(retry.at)),
             _ => Next::Do(command),
         }
     }
@@ -262,6 +262,12 @@ impl Execution {
     /// Decides that the run ends.
     pub(super) fn end(&mut self, reason: Option<Reason>, because: impl Into<String>) {
         if self.memory.ending.is_none() {
+            // What became of evictions without an answer is asked afresh, however often they were refused before.
+            let open = self.relocations().iter().filter(|r| r.eviction.phase == EvictionPhase::InProgress);
+            let open: Vec<String> = open.map(|relocation| relocation.victim_pod_uid.clone()).collect();
+            for victim in open {
+                self.memory.worked(&victim);
+            }
             self.memory.ending = Some(Ending { reason, because: because.into() });
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! May import: api
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,6 +15,8 @@ use crate::api::{Reason, RunResult};
 const PAUSE: i64 = 2;
 /// Longest pause.
 const LONGEST_PAUSE: i64 = 30;
+/// The longest wait that a server may ask for.
+const LONGEST_ASKED: i64 = 120;
 
 /// How an eviction came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +83,10 @@ pub(super) struct Memory {
     pub confirmed: FxHashMap<String, String>,
     /// Pods whose gate was removed.
     pub ungated: FxHashSet<String>,
+    /// Pods that replace nobody and were shown a node before they were let go, by UID.
+    pub steered: BTreeMap<String, PodRef>,
+    /// Why replacements have no node, by UID, with the time of that look.
+    pub nowhere: FxHashMap<String, (Timestamp, String)>,
     /// Pods whose nomination was removed.
     pub released: FxHashSet<String>,
     /// What is tried again, by what it is about.
@@ -124,7 +130,7 @@ pub(super) struct Memory {
 impl Memory {
     /// True when nothing speaks against trying a thing now.
     pub fn may(&self, about: &str, now: Timestamp) -> bool {
-        self.retries.get(about).is_none_or(|retry| now >= retry.at)
+        self.retries.get(about).is_none_or(|retry| !lies_ahead(retry.at, now))
     }
 
     /// A thing failed and may work later; returns how often that happened.
@@ -135,7 +141,8 @@ impl Memory {
         // A fifth more or less, so that two runs do not keep step; from the name, since nothing here is random.
         let spread = i64::from(about.bytes().fold(0_u8, u8::wrapping_add) % 41) - 20;
         let millis = pause * 1000 + pause * 10 * spread;
-        let asked = wait.map_or(0, |seconds| i64::try_from(seconds.min(120)).unwrap_or(0) * 1000);
+        let asked =
+            wait.map_or(0, |seconds| i64::try_from(seconds).unwrap_or(i64::MAX).min(LONGEST_ASKED) * 1000);
         retry.at = now + SignedDuration::from_millis(millis.max(asked));
         retry.attempts += 1;
         retry.attempts
@@ -148,8 +155,13 @@ impl Memory {
 
     /// The earliest time at which something may be tried again.
     pub fn earliest(&self, now: Timestamp) -> Option<Timestamp> {
-        self.retries.values().map(|retry| retry.at).filter(|at| *at > now).min()
+        self.retries.values().map(|retry| retry.at).filter(|at| lies_ahead(*at, now)).min()
     }
+}
+
+/// Whether a time is still to come. One further ahead than anybody waits was noted before the clock was set back.
+pub(super) fn lies_ahead(at: Timestamp, now: Timestamp) -> bool {
+    now < at && at <= now + SignedDuration::from_secs(LONGEST_ASKED)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 
 pub mod admission;
 mod barrier;
+mod beside;
 mod claim;
 mod cleanup;
 pub mod command;
@@ -26,6 +27,7 @@ mod placement;
 pub mod queue;
 mod rights;
 pub mod seen;
+mod stage;
 pub mod strays;
 #[cfg(test)]
 mod testing;

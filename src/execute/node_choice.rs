@@ -9,14 +9,16 @@
 //!
 //! May import: api, snapshot, filter
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use super::barrier::lease_of;
 use super::claim::pod_named;
-use super::journal::{Orders, is_open};
+use super::journal::{Orders, is_closed, is_open};
 use super::seen::Sight;
 use crate::api::Relocation;
-use crate::filter::{Incoming, Prepared, SchedulerRules, State};
+use crate::filter::{Incoming, Prepared, SchedulerRules, State, Verdict};
 use crate::snapshot::model::{GroupIdx, GroupOrigin, NodeIdx, PodIdx, Ready};
 
 /// Volcano counts cards in thousandths.
@@ -98,19 +100,77 @@ impl<'s> Rooms<'s> {
         }
         let rules = self.later.rules_of(snapshot.pod(pod).spec).unwrap_or(SchedulerRules::Kube);
         let now = Prepared::new(&self.now, incoming);
-        let receives = |&node: &NodeIdx| {
-            let facts = snapshot.node(node);
-            !self.freed.contains(&node)
-                && facts.ready == Ready::Yes
-                && !facts.is_leaving(&snapshot.symbols)
-                && (last || self.holds(node))
-                && prepared.fits(node)
-        };
+        let receives =
+            |&node: &NodeIdx| self.may_receive(node) && (last || self.holds(node)) && prepared.fits(node);
         let rank = |&node: &NodeIdx| {
             let left = self.resource.map_or(0, |resource| self.later.left(rules, node, resource));
             (!self.holds(node), !now.fits(node), left, node)
         };
         (0..snapshot.nodes.len()).map(NodeIdx::new).filter(receives).min_by_key(rank)
+    }
+
+    /// A node that takes a pod of nobody's now, beside everything that the run's own pods need or will need.
+    pub fn spare(&mut self, sight: &Sight<'_>, all: &[Relocation], pod: PodIdx) -> Option<NodeIdx> {
+        let snapshot = sight.snapshot;
+        let incoming = Incoming::pending(snapshot, pod);
+        for relocation in all.iter().filter(|r| !is_closed(r.placement.phase)) {
+            let Some(planned) = snapshot.node_named(&relocation.planned_node_name) else { continue };
+            if relocation.placement.selected_node_name.is_some() {
+                continue;
+            }
+            let victim = pod_named(sight, &relocation.namespace, &relocation.victim_pod_name);
+            // A victim that is gone asked for what its mates ask for.
+            let coming = victim.map_or(incoming, |victim| Incoming::replacement(snapshot, victim));
+            self.now.place(coming, planned);
+        }
+        let rules = self.now.rules_of(snapshot.pod(pod).spec).unwrap_or(SchedulerRules::Kube);
+        let prepared = Prepared::new(&self.now, incoming);
+        let receives = |&node: &NodeIdx| self.may_receive(node) && prepared.fits(node);
+        let rank = |&node: &NodeIdx| {
+            let left = self.resource.map_or(0, |resource| self.now.left(rules, node, resource));
+            (!self.holds(node), left, node)
+        };
+        (0..snapshot.nodes.len()).map(NodeIdx::new).filter(receives).min_by_key(rank)
+    }
+
+    /// Not a node that the plan frees, and one that takes pods and keeps them.
+    fn may_receive(&self, node: NodeIdx) -> bool {
+        let snapshot = self.later.snapshot();
+        let facts = snapshot.node(node);
+        !self.freed.contains(&node) && facts.ready == Ready::Yes && !facts.is_leaving(&snapshot.symbols)
+    }
+
+    /// Why no node takes a replacement: what they say, those that say the same together.
+    pub fn why_not(&mut self, sight: &Sight<'_>, relocation: &Relocation, pod: PodIdx, last: bool) -> String {
+        /// Different answers, and names with each.
+        const MOST: usize = 3;
+        self.keep(sight, relocation, false);
+        let snapshot = sight.snapshot;
+        let rules = self.later.rules_of(snapshot.pod(pod).spec).unwrap_or(SchedulerRules::Kube);
+        let prepared = Prepared::new(&self.later, Incoming::pending(snapshot, pod));
+        let mut said: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for node in (0..snapshot.nodes.len()).map(NodeIdx::new) {
+            let why = match prepared.verdict(node) {
+                _ if self.freed.contains(&node) => "is to be freed".to_owned(),
+                Verdict::Fail(failure) => failure.sentence(snapshot, rules),
+                _ if !self.may_receive(node) => "takes no pods for long".to_owned(),
+                _ if !last && !self.holds(node) => "is empty and stays so".to_owned(),
+                _ => continue,
+            };
+            said.entry(why).or_default().push(snapshot.node_name(node));
+        }
+        drop(prepared);
+        self.keep(sight, relocation, true);
+        let mut said: Vec<(String, Vec<&str>)> = said.into_iter().collect();
+        said.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
+        let clause = |(why, nodes): &(String, Vec<&str>)| {
+            let named = nodes.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+            match nodes.len().saturating_sub(MOST) {
+                0 => format!("{named}: {why}"),
+                more => format!("{named} and {more} more: {why}"),
+            }
+        };
+        said.iter().take(MOST).map(clause).collect::<Vec<_>>().join("; ")
     }
 
     /// True when the scheduler would bind the pod to the node at once.

@@ -3,22 +3,17 @@
 //!
 //! May import: api, snapshot, filter
 
-use std::fmt::Write;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::barrier::group_named;
 use super::claim::pod_named;
 use super::command::{About, Answer, Command, PodRef, Refusal};
 use super::evict::victim;
-use super::journal::{is_closed, is_open, left, read, written};
+use super::journal::{is_closed, is_open, left, read};
 use super::machine::{Execution, wait_of, words};
 use super::node_choice::Rooms;
 use super::seen::{Seen, Sight};
-use crate::api::{
-    Condition, ConditionStatus, ConditionType, EvictionPhase, Phase, PlacementPhase, Reason, Relocation,
-    RepackRunStatus,
-};
+use crate::api::{EvictionPhase, PlacementPhase, Reason, Relocation};
 
 /// A node without the resource is taken only this short before the pod is let go anyway.
 const LAST_CHANCE: SignedDuration = SignedDuration::from_secs(60);
@@ -29,7 +24,9 @@ impl Execution {
         for relocation in all.iter_mut().filter(|relocation| is_open(relocation)) {
             self.follow(relocation, sight, now);
         }
-        self.claim(all, sight);
+        if self.claim(all, sight) {
+            self.doubt_the_gates();
+        }
         for (at, relocation) in all.iter_mut().enumerate() {
             let waits =
                 is_open(relocation) && relocation.placement.phase == PlacementPhase::WaitingForReplacement;
@@ -103,6 +100,13 @@ impl Execution {
             let chosen = rooms.choose(sight, &all[at], index, last);
             let chosen = chosen.map(|node| sight.snapshot.node_name(node).to_owned());
             let before = all[at].placement.selected_node_name.clone();
+            if chosen.is_none() && self.is_told_again(&pod.uid, now) {
+                let why = rooms.why_not(sight, &all[at], index, last);
+                self.tell_unplaced(&pod, &why, now);
+            }
+            if chosen.is_some() {
+                self.memory.nowhere.remove(&pod.uid);
+            }
             if chosen.is_none() || chosen == before {
                 continue;
             }
@@ -154,8 +158,7 @@ impl Execution {
             self.memory.expired.insert(uid);
             return Some(command);
         }
-        let stray = self.unclaimed(sight).into_iter().find(|seen| self.memory.may(&seen.at.uid, now));
-        stray.map(|seen| Command::Ungate(seen.at))
+        self.let_go(sight, now)
     }
 
     /// The gate opens when the scheduler would bind the pod at once, and a group that lacks members gets enough of them
@@ -281,47 +284,6 @@ impl Execution {
         }
     }
 
-    /// Writes into the conditions what the run is at.
-    pub(super) fn tell_stage(&mut self, status: &mut RepackRunStatus, evicting: bool, now: Timestamp) {
-        let all = status.relocations.as_deref().unwrap_or_default();
-        let count = |which: &dyn Fn(&Relocation) -> bool| all.iter().filter(|r| which(r)).count();
-        let out = count(&|r| left(r.eviction.phase));
-        let placed = count(&|r| r.placement.phase == PlacementPhase::Placed);
-        let waiting = count(&|r| r.eviction.phase == EvictionPhase::Pending);
-        let reason = if evicting { Reason::Evicting } else { Reason::ReconcilingPlacements };
-        let mut message = format!("{out} of {} pods are out, {placed} replacements are placed", all.len());
-        if waiting > 0 {
-            let _ = write!(message, ", {waiting} evictions have not begun");
-        }
-        message.push('.');
-        let known = status.conditions.iter().find(|condition| condition.kind == ConditionType::Progressing);
-        let was = known.map(|condition| condition.reason);
-        let since = known
-            .filter(|condition| condition.status == ConditionStatus::True)
-            .and_then(|condition| condition.last_transition_time.clone());
-        let condition = Condition {
-            kind: ConditionType::Progressing,
-            status: ConditionStatus::True,
-            observed_generation: known.and_then(|condition| condition.observed_generation),
-            last_transition_time: since.or_else(|| Some(written(now))),
-            reason,
-            message: message.clone(),
-        };
-        status.conditions.retain(|condition| condition.kind != ConditionType::Progressing);
-        status.conditions.insert(0, condition);
-        status.phase = Phase::Running;
-        status.message = message;
-        let told = || (String::new(), "ReconcilingPlacements");
-        if was != Some(reason) && reason == Reason::ReconcilingPlacements && self.memory.told.insert(told()) {
-            self.memory.events.push_back(Command::Tell {
-                about: About::Run,
-                reason: "ReconcilingPlacements",
-                message: status.message.clone(),
-                warning: false,
-            });
-        }
-    }
-
     fn tell_placed(&mut self, relocation: &Relocation, pod: &PodRef, node: &str) {
         let as_planned = relocation.planned_node_name == node;
         let (reason, message) = if as_planned {
@@ -333,7 +295,7 @@ impl Execution {
         self.tell(pod, reason, &message, false);
     }
 
-    fn tell(&mut self, pod: &PodRef, reason: &'static str, message: &str, warning: bool) {
+    pub(super) fn tell(&mut self, pod: &PodRef, reason: &'static str, message: &str, warning: bool) {
         // A transition may be worked out again before it is stored.
         let about = About::Pod(pod.clone());
         let event = Command::Tell { about, reason, message: message.to_owned(), warning };

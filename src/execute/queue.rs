@@ -48,6 +48,8 @@ pub fn turn(
         let message = format!("Waiting: run {} is being executed; this one {when}.", active.name);
         return Turn::Wait { reason: Reason::AnotherRunActive, message, until: None };
     }
+    // An end further ahead than the pause is long was noted by a clock that has been set back since.
+    let anchor = anchor.filter(|anchor| anchor.duration_since(now) <= cooldown);
     match anchor.and_then(|anchor| anchor.checked_add(cooldown).ok()) {
         Some(start) if now < start => {
             let message = format!(
@@ -81,6 +83,8 @@ mod tests {
         };
         assert_eq!((reason, until), (Reason::ExecuteCooldownActive, Some(time("2026-07-30T10:05:00Z"))));
         assert!(message.ends_with("this one starts at 2026-07-30T10:05:00Z."), "{message}");
+        let of_tomorrow = Some(time("2026-07-31T10:00:00Z"));
+        assert_eq!(turn(None, of_tomorrow, pause, now), Turn::Now, "the clock was set back");
         let active = Active { name: "a".to_owned(), deadline: Some(time("2026-07-30T10:20:00Z")) };
         let Turn::Wait { reason, message, .. } = turn(Some(&active), None, pause, now) else { panic!() };
         assert_eq!(reason, Reason::AnotherRunActive);

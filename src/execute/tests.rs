@@ -1,4 +1,6 @@
-//! What holds for an execution, on a cluster in memory.
+//! What holds for an execution, on a cluster in memory. What goes wrong around it is in `faults`.
+
+mod faults;
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -114,89 +116,6 @@ fn wherever_the_process_dies_the_run_ends_and_leaves_nothing() {
 }
 
 #[test]
-fn a_cache_that_lags_makes_nobody_evict_twice() {
-    for lag in [50, 300, 2_000] {
-        let mut world = mixed();
-        world.lag = SignedDuration::from_millis(lag);
-        run(&mut world);
-        assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{lag}: {}", world.status().message);
-        check_clean(&mut world);
-    }
-}
-
-#[test]
-fn a_budget_that_blocks_for_ever_leaves_the_node_and_one_that_blocks_for_a_while_does_not() {
-    let blocked = || Refusal {
-        code: 429,
-        budget: true,
-        message: "it would violate the budget".to_owned(),
-        ..Refusal::default()
-    };
-    let mut world = guide("StatefulSet");
-    world.refusals.insert("w-0".to_owned(), blocked());
-    run(&mut world);
-    assert_eq!(reason(&world), Reason::ExecutionTimedOut);
-    assert!(world.status().message.contains("pod a/w-0: it would violate"), "{}", world.status().message);
-    let relocations = world.status().relocations.clone().unwrap();
-    let phases: Vec<_> = relocations.iter().map(|r| r.eviction.phase).collect();
-    assert_eq!(phases, [EvictionPhase::InProgress, EvictionPhase::Accepted], "others go on");
-    check_clean(&mut world);
-
-    let mut world = guide("StatefulSet");
-    world.refusals.insert("w-0".to_owned(), blocked());
-    fresh(&mut world, &spec());
-    drive(&mut world, &spec(), None, &mut |world, _| {
-        if world.now > "2026-07-30T10:00:40Z".parse().unwrap() {
-            world.refusals.clear();
-        }
-    });
-    assert_eq!(reason(&world), Reason::ExecutionCompleted, "{}", world.status().message);
-    check_clean(&mut world);
-}
-
-#[test]
-fn without_gates_nothing_of_kubes_scheduler_is_evicted() {
-    let mut world = guide("ReplicaSet");
-    world.webhook_up = false;
-    run(&mut world);
-    assert_eq!(reason(&world), Reason::ExecutionPreparationFailed, "{}", world.status().message);
-    assert!(world.evictions.is_empty());
-    check_clean(&mut world);
-    // Volcano's runs go on, and nominate as soon as they see a replacement.
-    let mut world = guide("Job");
-    world.webhook_up = false;
-    run(&mut world);
-    assert_eq!(world.evictions.len(), 2, "{}", world.status().message);
-    check_clean(&mut world);
-}
-
-#[test]
-fn a_receiver_that_another_pod_took_is_replaced_by_another_receiver() {
-    let mut world = World::new(4);
-    world.workload("StatefulSet", "w", 2, &["n1"], &json!({})).fixed("n2", 6).fixed("n3", 5).fixed("n4", 8);
-    fresh(&mut world, &spec());
-    let mut taken = false;
-    drive(&mut world, &spec(), None, &mut |world, command| {
-        if matches!(command, Command::Evict { .. }) && !taken {
-            taken = true;
-            world.workload("StatefulSet", "thief", 2, &["n2"], &json!({}));
-        }
-    });
-    assert_eq!(
-        reason(&world),
-        Reason::ExecutionCompletedWithAlternativePlacement,
-        "{}",
-        world.status().message
-    );
-    let relocation = world.status().relocations.clone().unwrap().remove(0);
-    assert_eq!(
-        (relocation.planned_node_name.as_str(), relocation.placement.actual_node_name.as_deref()),
-        ("n2", Some("n3"))
-    );
-    check_clean(&mut world);
-}
-
-#[test]
 fn a_node_that_cannot_be_emptied_any_more_is_given_up_before_its_first_pod() {
     let mut world = guide("StatefulSet");
     fresh(&mut world, &spec());
@@ -228,56 +147,6 @@ fn a_cancelled_run_leaves_what_it_did_and_nothing_else() {
     });
     assert_eq!(reason(&world), Reason::ExecutionCancelled, "{}", world.status().message);
     assert_eq!(world.evictions.len(), 1);
-    check_clean(&mut world);
-}
-
-#[test]
-fn a_run_that_is_deleted_half_way_goes_when_everything_is_tidied_up() {
-    let mut world = guide("StatefulSet");
-    fresh(&mut world, &spec());
-    drive(&mut world, &spec(), None, &mut |world, command| {
-        if matches!(command, Command::Nominate { .. }) {
-            world.run.as_mut().unwrap().deleting = true;
-        }
-    });
-    assert!(world.run.is_none());
-    assert_eq!(world.evictions.len(), 1);
-    check_clean(&mut world);
-}
-
-#[test]
-fn an_owner_that_was_scaled_down_needs_no_replacement() {
-    let mut world = guide("ReplicaSet");
-    fresh(&mut world, &spec());
-    drive(&mut world, &spec(), None, &mut |world, command| {
-        if matches!(command, Command::Evict { .. }) {
-            world.change(|store| {
-                store.owners.get_mut(&("a".to_owned(), "w".to_owned())).unwrap()["spec"]["replicas"] =
-                    json!(0);
-            });
-        }
-    });
-    let relocations = world.status().relocations.clone().unwrap();
-    assert!(relocations.iter().all(|r| r.placement.phase == PlacementPhase::NotNeeded), "{relocations:#?}");
-    assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{}", world.status().message);
-    check_clean(&mut world);
-}
-
-#[test]
-fn a_victim_that_somebody_else_deletes_is_not_evicted_in_its_next_life() {
-    let mut world = guide("StatefulSet");
-    fresh(&mut world, &spec());
-    let mut done = false;
-    drive(&mut world, &spec(), None, &mut |world, command| {
-        if matches!(command, Command::Probe { .. }) && !done {
-            done = true;
-            world.terminate("a", "w-0");
-        }
-    });
-    // The new one of the same name has another UID: it stays, and holds the node.
-    let all = world.status().relocations.clone().unwrap();
-    assert_eq!(all[0].eviction.phase, EvictionPhase::Rejected, "{}", world.status().message);
-    assert!(world.evictions.keys().all(|uid| *uid != all[0].victim_pod_uid));
     check_clean(&mut world);
 }
 
@@ -354,33 +223,6 @@ fn a_run_that_is_cancelled_during_an_eviction_says_what_it_evicted_and_leaves_no
             check_clean(&mut world);
         }
     }
-}
-
-#[test]
-fn pods_of_a_scale_out_are_nobodys_replacement() {
-    let mut world = World::new(4);
-    world
-        .workload("StatefulSet", "first", 1, &["n1"], &json!({}))
-        .workload("ReplicaSet", "web", 1, &["n1", "n1"], &json!({}))
-        .fixed("n2", 4)
-        .fixed("n3", 7)
-        .fixed("n4", 8);
-    fresh(&mut world, &spec());
-    let mut scaled = false;
-    drive(&mut world, &spec(), None, &mut |world, command| {
-        if matches!(command, Command::Evict { .. }) && !scaled {
-            scaled = true;
-            world.scale("web", 4);
-        }
-    });
-    for relocation in world.status().relocations.clone().unwrap() {
-        let placement = &relocation.placement;
-        if placement.phase == PlacementPhase::Placed {
-            assert!(placement.selected_node_name.is_some(), "{relocation:#?}");
-        }
-    }
-    assert!(world.status().result.as_ref().unwrap().taken_nodes.is_empty());
-    check_clean(&mut world);
 }
 
 #[test]

@@ -37,7 +37,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 /// The name of a kind, and the JSON list of its objects.
-type Text = (&'static str, String);
+type Text = (Kind, String);
 
 /// By namespace and name: the reduced object, or why it can not be used.
 pub type Items = BTreeMap<(String, String), Result<Arc<str>, String>>;
@@ -268,8 +268,8 @@ impl Cache {
             let value = serde_json::to_value(pod).map_err(|fault| LiveError::Config(fault.to_string()))?;
             items.push(reduced(Kind::Pod, "v1", &value, "cluster")?);
         }
-        texts.retain(|(name, _)| *name != Kind::Pod.name());
-        texts.push((Kind::Pod.name(), list(items.iter().map(String::as_str))));
+        texts.retain(|(kind, _)| *kind != Kind::Pod);
+        texts.push((Kind::Pod, list(items.iter().map(String::as_str))));
         model(&texts)
     }
 
@@ -327,7 +327,7 @@ impl Store {
             let items: Result<Vec<&str>, &String> =
                 objects.items.values().map(|item| item.as_ref().map(AsRef::as_ref)).collect();
             let items = items.map_err(|fault| LiveError::Config(fault.clone()))?;
-            texts.push((kind.name(), list(items.into_iter())));
+            texts.push((kind, list(items.into_iter())));
         }
         Ok((texts, left_out))
     }
@@ -348,8 +348,9 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
 fn model(texts: &[Text]) -> Result<Snapshot, LiveError> {
     let mut builder = Builder::new(BuildOptions::default());
     builder.of_cluster();
-    for (name, text) in texts {
-        read_all(text.as_bytes(), name, &mut builder)?;
+    for (kind, text) in texts {
+        builder.kind_listed(*kind);
+        read_all(text.as_bytes(), kind.name(), &mut builder)?;
     }
     Ok(builder.finish()?)
 }

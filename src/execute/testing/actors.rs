@@ -13,7 +13,8 @@ use crate::execute::admission::Expected;
 
 /// The name of the group of a pod of Volcano's Job.
 fn group_name(owner: &Value) -> String {
-    format!("{}-{}", owner["metadata"]["name"].as_str().unwrap(), owner["metadata"]["uid"].as_str().unwrap())
+    let text = |field: &str| owner["metadata"][field].as_str().unwrap_or_default();
+    format!("{}-{}{}", text("name"), text("uid"), text("life"))
 }
 
 /// The group of a Job.
@@ -132,6 +133,56 @@ impl World {
         }
     }
 
+    /// Somebody deletes an owner, and the garbage collector its pods and groups.
+    pub fn delete_owner(&mut self, name: &str) {
+        let key = ("a".to_owned(), name.to_owned());
+        let owner = self.store.owners[&key].clone();
+        let is_of =
+            |object: &Value| object["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"];
+        self.change(|store| {
+            store.owners.remove(&key);
+            store.groups.retain(|_, group| !is_of(group));
+        });
+        let pods: Vec<String> =
+            self.store.pods.iter().filter(|(_, pod)| is_of(pod)).map(|(key, _)| key.1.clone()).collect();
+        for pod in pods {
+            self.terminate("a", &pod);
+        }
+    }
+
+    /// A node goes, and its pods with it.
+    pub fn delete_node(&mut self, node: &str) {
+        self.change(|store| store.nodes.remove(&(String::new(), node.to_owned())));
+        let on = self.store.pods.iter().filter(|(_, pod)| text(pod, "/spec/nodeName") == node);
+        let pods: Vec<String> = on.map(|(key, _)| key.1.clone()).collect();
+        for pod in pods {
+            self.terminate("a", &pod);
+        }
+    }
+
+    /// Somebody cordons a node.
+    pub fn cordon(&mut self, node: &str) {
+        let key = (String::new(), node.to_owned());
+        self.change(|store| store.nodes.get_mut(&key).unwrap()["spec"]["unschedulable"] = json!(true));
+    }
+
+    /// Where the pods of each owner stand, in lines: `web n1 n2 -`.
+    pub fn standing(&self) -> Vec<String> {
+        let mut lines: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+        for pod in self.store.pods.values() {
+            let owner = text(pod, "/metadata/ownerReferences/0/name");
+            let node = Some(text(pod, "/spec/nodeName")).filter(|node| !node.is_empty());
+            if !owner.is_empty() {
+                lines.entry(owner).or_default().push(node.unwrap_or("-"));
+            }
+        }
+        let line = |(owner, mut nodes): (&str, Vec<&str>)| {
+            nodes.sort_unstable();
+            format!("{owner} {}", nodes.join(" "))
+        };
+        lines.into_iter().map(line).collect()
+    }
+
     fn owner(&self, pod: &Value) -> Option<Value> {
         let key = ("a".to_owned(), text(pod, "/metadata/ownerReferences/0/name").to_owned());
         self.store.owners.get(&key).cloned()
@@ -178,6 +229,12 @@ impl World {
             // The group of a Job that restarts goes with the pods and is made anew, without annotations.
             if !keeps_group {
                 self.change(|store| store.groups.remove(&("a".to_owned(), group_name(&owner))));
+            }
+            if owner["spec"]["renames"] == true {
+                let key = ("a".to_owned(), text(&owner, "/metadata/name").to_owned());
+                self.change(|store| {
+                    store.owners.get_mut(&key).unwrap()["metadata"]["life"] = json!("-again");
+                });
             }
             for mate in &mates {
                 self.terminate("a", text(mate, "/metadata/name"));
@@ -262,22 +319,23 @@ impl World {
             } else {
                 fitting.max_by_key(|node| self.free(node))
             };
-            self.change(|store| {
-                let pod = store.pods.get_mut(&key).unwrap();
-                pod["status"]["nominatedNodeName"] = Value::Null;
-                match node {
-                    Some(node) => {
-                        pod["spec"]["nodeName"] = json!(node);
-                        pod["status"]["phase"] = json!("Running");
-                        pod["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "True"},
-                            {"type": "Ready", "status": "True"}]);
-                    }
-                    None => {
-                        pod["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
-                            "reason": "Unschedulable"}]);
-                    }
+            let mut tried = pod.clone();
+            tried["status"]["nominatedNodeName"] = Value::Null;
+            match node {
+                Some(node) => {
+                    tried["spec"]["nodeName"] = json!(node);
+                    tried["status"]["phase"] = json!("Running");
+                    tried["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "True"},
+                        {"type": "Ready", "status": "True"}]);
                 }
-            });
+                None => {
+                    tried["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
+                        "reason": "Unschedulable"}]);
+                }
+            }
+            if tried != pod {
+                self.change(|store| store.pods.insert(key, tried));
+            }
         }
     }
 }

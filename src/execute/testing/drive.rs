@@ -2,6 +2,8 @@
 //!
 //! May import: api, plan, execute
 
+use std::rc::Rc;
+
 use jiff::SignedDuration;
 
 use super::world::{World, orders, request, run};
@@ -34,6 +36,8 @@ pub struct Walk {
     pub lives: usize,
     /// Pods that were at a gate when the run had ended, before anybody looked for strays.
     pub gated_at_end: usize,
+    /// Groups with a lease at that time.
+    pub leased_at_end: usize,
 }
 
 /// Most requests of a test: beyond them something goes round in circles.
@@ -76,10 +80,11 @@ pub fn drive(
         orders.creator.clone_from(&world.creator);
         Some(Execution::new(run(), orders, seen).unwrap())
     };
-    let mut walk = Walk { requests: 0, lives: 1, gated_at_end: 0 };
+    let mut walk = Walk { requests: 0, lives: 1, ..Walk::default() };
     let mut execution = take_up(world).unwrap();
+    let (mut last, mut idle) = (Rc::clone(&world.store), 1);
     loop {
-        let now = world.now;
+        let now = world.clock();
         if let Some(run) = world.run.clone() {
             execution.observe(&run);
         }
@@ -90,11 +95,13 @@ pub fn drive(
         match next {
             Next::Finished => break,
             Next::Wait(at) => {
-                // The watch tells of changes within a tenth of a second.
-                let soon = now + SignedDuration::from_millis(100);
+                // The watch tells of changes within a tenth of a second; where nothing changes, nobody looks so often.
+                idle = if Rc::ptr_eq(&last, &world.store) { (idle + 1).min(20) } else { 1 };
+                last = Rc::clone(&world.store);
+                let soon = now + SignedDuration::from_millis(100 * idle);
                 let at = at.map_or(soon, |at| at.clamp(now + SignedDuration::from_millis(1), soon));
-                world.advance(at);
-                let since = now.duration_since("2026-07-30T10:00:00Z".parse().unwrap());
+                world.advance(at - world.clock_off);
+                let since = world.now.duration_since("2026-07-30T10:00:00Z".parse().unwrap());
                 assert!(since < SignedDuration::from_hours(4), "hangs: {:#?}", world.status());
             }
             Next::Do(command) => {
@@ -117,7 +124,7 @@ pub fn drive(
                 };
                 world.advance(world.now + SignedDuration::from_millis(5));
                 if let Some(answer) = answer {
-                    execution.answered(&command, answer, world.now);
+                    execution.answered(&command, answer, world.clock());
                 } else {
                     // Another process leads once the lease has run out.
                     world.advance(world.now + SignedDuration::from_secs(20));
@@ -132,6 +139,10 @@ pub fn drive(
     let at_gate =
         |pod: &&serde_json::Value| pod["spec"]["schedulingGates"].as_array().is_some_and(|g| !g.is_empty());
     walk.gated_at_end = world.store.pods.values().filter(at_gate).count();
+    let leased = |group: &&serde_json::Value| {
+        group["metadata"]["annotations"]["repack.volcano.sh/placement-lease"].is_string()
+    };
+    walk.leased_at_end = world.store.groups.values().filter(leased).count();
     // Whoever leads looks for strays again and again.
     for _ in 0..3 {
         world.advance(world.now + SignedDuration::from_secs(60));

@@ -9,4 +9,4 @@ mod requests;
 mod world;
 
 pub(super) use drive::{Fault, check_clean, drive, fresh};
-pub(super) use world::{CARDS, World};
+pub(super) use world::{CARDS, Trouble, World};

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::actors::patch;
-use super::world::{World, run};
+use super::world::{Trouble, World, run};
 use crate::api::names::{PLACEMENT_GATE, PLACEMENT_LEASE_ANNOTATION};
 use crate::execute::admission::{Expected, PROBE_ANNOTATION};
 use crate::execute::seen::Seen;
@@ -16,18 +16,36 @@ fn refused(code: u16, message: &str) -> Answer {
 }
 
 impl World {
-    /// Carries out a command and answers.
+    /// Carries out a command and answers, unless something is to go wrong.
     pub fn send(&mut self, command: &Command) -> Answer {
-        if !matches!(command, Command::Tell { .. }) {
-            self.requests.push(command.what());
+        if matches!(command, Command::Tell { .. }) {
+            return Answer::Done;
         }
+        self.requests.push(command.what());
+        let Some((times, trouble)) = self.strike.clone() else { return self.carry_out(command) };
+        let struck = self.struck.entry(command.what()).or_default();
+        if *struck >= times {
+            return self.carry_out(command);
+        }
+        *struck += 1;
+        match trouble {
+            Trouble::Refused(refusal) => Answer::Refused(refusal),
+            Trouble::Lost => Answer::Lost("connection refused".to_owned()),
+            Trouble::AnswerLost => {
+                self.carry_out(command);
+                Answer::Lost("no answer within 5 s".to_owned())
+            }
+        }
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Answer {
         match command {
             Command::ReadRun => Answer::Run(self.run.clone().map(Box::new)),
             Command::WriteStatus(status) => self.on_run(|run| run.status = Some((**status).clone())),
             Command::Finalizer(on) => {
                 let answer = self.on_run(|run| run.finalizer = *on);
                 if self.run.as_ref().is_some_and(|run| run.deleting && !run.finalizer) {
-                    self.run = None;
+                    self.last = self.run.take().and_then(|run| run.status);
                 }
                 answer
             }

@@ -14,6 +14,7 @@ use crate::execute::seen::{Seen, Sight};
 use crate::execute::{Creator, Orders, RunRef};
 use crate::plan::Request;
 use crate::snapshot::read::read_all;
+use crate::snapshot::view::object::Kind;
 use crate::snapshot::{BuildOptions, Builder, Snapshot};
 
 /// The resource of these clusters.
@@ -29,6 +30,17 @@ pub struct Store {
     pub groups: Objects,
     pub owners: Objects,
     pub budgets: Objects,
+}
+
+/// What happens to a request instead of what should.
+#[derive(Clone, Debug)]
+pub enum Trouble {
+    /// The server refuses.
+    Refused(Refusal),
+    /// It never arrives.
+    Lost,
+    /// It is carried out and the answer gets lost.
+    AnswerLost,
 }
 
 /// A cluster.
@@ -49,6 +61,14 @@ pub struct World {
     pub creator: Option<Creator>,
     /// Who may not do what: user and resource.
     pub denied: BTreeSet<(String, String)>,
+    /// Whatever is asked, so many times this happens instead.
+    pub strike: Option<(u32, Trouble)>,
+    /// How often each request was struck, by what it does.
+    pub struck: BTreeMap<String, u32>,
+    /// How far the clock of whoever executes is off.
+    pub clock_off: SignedDuration,
+    /// The status of a run that is gone.
+    pub last: Option<RepackRunStatus>,
     /// Seconds that a victim needs to end.
     pub ends_after: i64,
     /// The scheduler fills empty nodes first, and clears nominations that fail.
@@ -77,6 +97,10 @@ impl World {
             refusals: BTreeMap::new(),
             creator: None,
             denied: BTreeSet::new(),
+            strike: None,
+            struck: BTreeMap::new(),
+            clock_off: SignedDuration::ZERO,
+            last: None,
             ends_after: 1,
             anchor: None,
             evictions: BTreeMap::new(),
@@ -184,6 +208,9 @@ impl World {
         let text = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
         let mut builder = Builder::new(BuildOptions::default());
         builder.of_cluster();
+        for kind in [Kind::ReplicaSet, Kind::StatefulSet, Kind::VolcanoJob] {
+            builder.kind_listed(kind);
+        }
         read_all(text.as_bytes(), "world", &mut builder).unwrap();
         builder.finish().unwrap()
     }
@@ -218,7 +245,12 @@ impl World {
     }
 
     pub fn status(&self) -> &RepackRunStatus {
-        self.run.as_ref().unwrap().status.as_ref().unwrap()
+        self.run.as_ref().map_or(&self.last, |run| &run.status).as_ref().unwrap()
+    }
+
+    /// The time that whoever executes reads.
+    pub fn clock(&self) -> Timestamp {
+        self.now + self.clock_off
     }
 }
 

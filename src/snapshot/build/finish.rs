@@ -104,6 +104,7 @@ pub fn finish(mut builder: Builder) -> Result<Snapshot, InputError> {
     queues.sort_by(|a, b| builder.symbols.text(a.name).cmp(builder.symbols.text(b.name)));
     let storage = builder.storage.finish(&nodes, &builder.symbols, builder.options)?;
     let mut snapshot = Snapshot {
+        kinds_listed: builder.kinds_listed.into_iter().collect(),
         resources,
         nodes,
         node_classes: Vec::new(),

@@ -140,6 +140,7 @@ pub struct Builder {
     workloads: Vec<workload::DraftWorkload>,
     kinds_read: BTreeSet<Kind>,
     kinds_refused: BTreeSet<Kind>,
+    kinds_listed: BTreeSet<Kind>,
 }
 
 impl Builder {
@@ -183,6 +184,7 @@ impl Builder {
             workloads: Vec::new(),
             kinds_read: BTreeSet::new(),
             kinds_refused: BTreeSet::new(),
+            kinds_listed: BTreeSet::new(),
         }
     }
 
@@ -190,6 +192,12 @@ impl Builder {
     /// are gone.
     pub fn kind_read(&mut self, kind: Kind) {
         self.kinds_read.insert(kind);
+    }
+
+    /// Says that all objects of a kind were listed, without more to follow from it for owners that are only named: files
+    /// and tests name owners that nobody made.
+    pub fn kind_listed(&mut self, kind: Kind) {
+        self.kinds_listed.insert(kind);
     }
 
     /// Says that a kind could not be listed: nothing is known about owners of that kind.

@@ -19,6 +19,8 @@ pub mod workload;
 
 use std::cmp::Ordering;
 
+use crate::snapshot::view::object::Kind;
+
 pub use dra::Dra;
 pub use group::{Budget, BudgetStatus, GroupOrigin, Namespace, Owner, PodGroup, Queue};
 pub use ids::{
@@ -38,6 +40,8 @@ pub use workload::{OwnerObject, Reaction, Workload};
 pub struct Snapshot {
     /// All strings.
     pub symbols: Symbols,
+    /// Kinds of which every object was listed, even if there was none; sorted.
+    pub kinds_listed: Vec<Kind>,
     /// Resource names by [`ResourceIdx`].
     pub resources: Vec<Sym>,
     /// Nodes by name.
@@ -184,6 +188,18 @@ impl Snapshot {
             OwnerObject::Present(at) => Some(&self.workloads[at.at()]),
             OwnerObject::Gone | OwnerObject::NotRead | OwnerObject::Refused => None,
         }
+    }
+
+    /// Whether a controller is known not to be there: its kind was listed, and it is not among the objects.
+    pub fn lacks_workload(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> bool {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let listed = |kind: Kind| self.kinds_listed.binary_search(&kind).is_ok();
+        let Some(kind) = Kind::of(group, kind).filter(|&kind| listed(kind)) else { return false };
+        !self.workloads.iter().any(|workload| {
+            workload.kind == kind
+                && self.namespace_name(workload.namespace) == namespace
+                && self.text(workload.name) == name
+        })
     }
 
     /// The objects of an owner, of the owner's owner and so on, as far as they were read. Ends after a few steps
