@@ -58,8 +58,20 @@ pub struct Controller {
 impl Controller {
     /// Starts one as a user; it is a candidate of this name.
     pub fn start(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
+        let more = [&["--dry-run-only"], more].concat();
+        Self::with(cluster, program, user, name, &more)
+    }
+
+    /// Starts one that executes pods of kube's scheduler too, and serves the webhooks on loopback.
+    pub fn executing(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
+        let words = "--execute-cooldown 0s --schedulers volcano,default-scheduler --allow-ungrouped";
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Self::with(cluster, program, user, name, &[&words, more].concat())
+    }
+
+    fn with(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
         let log = cluster.folder().join(format!("{name}.{}.log", std::process::id()));
-        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s --dry-run-only";
+        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s";
         let child = cluster
             .command(user, program)
             .args(words.split_whitespace())

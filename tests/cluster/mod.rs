@@ -136,6 +136,14 @@ impl Cluster {
         self.processes.lock().unwrap().as_ref().map(Processes::ids).unwrap_or_default()
     }
 
+    /// Kills one of its programs and starts it again.
+    ///
+    /// # Panics
+    /// When there is no such program, or it does not start.
+    pub fn restart(&self, program: &'static str) {
+        self.processes.lock().unwrap().as_mut().unwrap().restart(program).unwrap();
+    }
+
     /// Leaves the cluster running after this process, with its folder; the ids, in the order in which they have to be
     /// ended, are the caller's to keep.
     pub fn leave(self) -> Vec<(&'static str, u32)> {

@@ -28,6 +28,8 @@ struct Process {
     name: &'static str,
     child: Child,
     log: PathBuf,
+    /// What it was started with.
+    command: Command,
 }
 
 /// Programs in the order of their start. Dropping it ends them.
@@ -56,6 +58,7 @@ impl Processes {
     pub fn start(&mut self, name: &'static str, command: &mut Command) -> Result<(), String> {
         let path = self.logs.join(format!("{name}.log"));
         let log = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let again = copy(command);
         let both = log.try_clone().map_err(|error| format!("{}: {error}", path.display()))?;
         let child = command
             .stdin(Stdio::null())
@@ -65,7 +68,20 @@ impl Processes {
             .spawn()
             .map_err(|error| format!("starting {name}: {error}"))?;
         self.tell(&child.id().to_string());
-        self.list.push(Process { name, child, log: path });
+        self.list.push(Process { name, child, log: path, command: again });
+        Ok(())
+    }
+
+    /// Kills a program and starts it again as it was started; its log begins anew. It keeps its place in the order.
+    pub fn restart(&mut self, name: &'static str) -> Result<(), String> {
+        let at = self.list.iter().position(|process| process.name == name);
+        let at = at.ok_or_else(|| format!("no program {name}"))?;
+        let mut old = self.list.remove(at);
+        old.child.kill().map_err(|error| format!("ending {name}: {error}"))?;
+        old.child.wait().map_err(|error| format!("ending {name}: {error}"))?;
+        self.start(name, &mut old.command)?;
+        let new = self.list.pop().ok_or_else(|| format!("no program {name}"))?;
+        self.list.insert(at, new);
         Ok(())
     }
 
@@ -118,6 +134,22 @@ impl Drop for Processes {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// The same command once more, without what its outputs are tied to.
+fn copy(command: &Command) -> Command {
+    let mut copy = Command::new(command.get_program());
+    copy.args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => copy.env(key, value),
+            None => copy.env_remove(key),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        copy.current_dir(folder);
+    }
+    copy
 }
 
 fn last_lines(log: &Path) -> String {

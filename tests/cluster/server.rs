@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::future::AbortHandle;
 use http::{Request, Response};
@@ -122,6 +124,10 @@ pub enum Fault {
     Lost,
     /// The server does what is asked and the answer gets lost.
     AnswerLost,
+    /// The server does what is asked, and the answer comes so many seconds later.
+    AnswerLate(u64),
+    /// Too many requests: the server says when to come again, in seconds.
+    RetryAfter(u64),
 }
 
 type Choose = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
@@ -190,6 +196,23 @@ impl Proxy {
 async fn carry_out(fault: Option<Fault>, client: Client, request: Request<Body>) -> Option<Response<Body>> {
     match fault {
         Some(Fault::Refused(code)) => Some(answer(code, status(code, "a test has it fail"))),
+        Some(Fault::RetryAfter(seconds)) => {
+            let mut refusal = answer(
+                429,
+                status(429, "a test has it wait").replacen(
+                    "\"metadata\":{}",
+                    &format!("\"metadata\":{{}},\"details\":{{\"retryAfterSeconds\":{seconds}}}"),
+                    1,
+                ),
+            );
+            refusal.headers_mut().insert("retry-after", seconds.into());
+            Some(refusal)
+        }
+        Some(Fault::AnswerLate(seconds)) => {
+            let done = client.send(request).await.ok()?;
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            Some(done)
+        }
         Some(Fault::Expired) => {
             let status = status(410, "too old resource version");
             Some(answer(200, format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n")))
@@ -233,4 +256,55 @@ fn status(code: u16, message: &str) -> String {
         "message": message, "reason": reason, "code": code,
     })
     .to_string()
+}
+
+/// Passes connections on to a port of this machine, or closes them, as a test says. What it passes on it does not read.
+pub struct Relay {
+    _runtime: Runtime,
+    port: u16,
+    open: Arc<AtomicBool>,
+}
+
+impl Relay {
+    /// Passes on to this port, which nobody has to listen on yet.
+    pub fn start(to: u16) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0))).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let open = Arc::new(AtomicBool::new(true));
+        let is_open = Arc::clone(&open);
+        runtime.spawn(async move {
+            loop {
+                let Ok((mut here, _)) = listener.accept().await else { continue };
+                let is_open = Arc::clone(&is_open);
+                tokio::spawn(async move {
+                    let Ok(mut there) = tokio::net::TcpStream::connect(("127.0.0.1", to)).await else {
+                        return;
+                    };
+                    // Looked at again and again: a connection that is kept is closed as well.
+                    let closed = async {
+                        while is_open.load(Ordering::Relaxed) {
+                            tokio::time::sleep(Duration::from_millis(5)).await;
+                        }
+                    };
+                    tokio::select! {
+                        () = closed => {}
+                        _ = tokio::io::copy_bidirectional(&mut here, &mut there) => {}
+                    }
+                });
+            }
+        });
+        Self { _runtime: runtime, port, open }
+    }
+
+    /// The port it listens on.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it passes on; false closes what is open, and whatever comes then.
+    pub fn gate(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.open)
+    }
 }
