@@ -1,5 +1,5 @@
 # One line per target. `verify` never writes to the tree; `fix` and `golden` do.
-.PHONY: verify test golden generate package bench fix fuzz demo demo-down e2e-volcano
+.PHONY: verify test bugs golden generate package bench fix fuzz demo demo-down e2e-volcano
 
 # Folder with the instances of the bench and their scorer; `bench` says so when it is not there.
 BENCH ?= ../shared/bench
@@ -19,6 +19,9 @@ verify: ## format, lints and the library's tests
 
 test: ## everything
 	cargo test
+
+bugs: ## put every bug of tests/bugs/list.txt back in a copy of the tree: a test has to fail over each
+	tests/bugs/prove
 
 golden: ## rewrite the expected outputs; a changed one needs a sentence in the commit
 	UPDATE=1 INSTA_UPDATE=always cargo test --no-fail-fast
