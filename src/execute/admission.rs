@@ -26,6 +26,8 @@ pub struct Expected {
     tag: String,
     /// Groups by namespace and name.
     groups: FxHashSet<(String, String)>,
+    /// Controlling owners of the groups, by namespace, kind and name.
+    owners: FxHashSet<(String, String, String)>,
     /// Victims by namespace and name: many controllers make their pods under the same name.
     victims: FxHashSet<(String, String)>,
     /// Controlling owners of the groups, by namespace, kind and name: one may make its group under another name.
@@ -37,6 +39,10 @@ impl Expected {
     pub fn of(run: &RunRef, status: &RepackRunStatus) -> Option<Self> {
         let relocations = status.relocations.as_ref().filter(|_| status.phase == Phase::Running)?;
         let mut expected = Self { tag: run.tag(), ..Self::default() };
+        for moved in status.plan.iter().flat_map(|plan| &plan.moves) {
+            let owner = moved.owner.iter().map(|owner| (owner.kind.clone(), owner.name.clone()));
+            expected.owners.extend(owner.map(|(kind, name)| (moved.namespace.clone(), kind, name)));
+        }
         for relocation in relocations {
             let namespace = &relocation.namespace;
             let later = relocation.replacement_pod_group_name.clone();
@@ -96,10 +102,23 @@ impl Expected {
         if let Some(name) = GROUP_NAMES.into_iter().find_map(annotation) {
             return self.groups.contains(&key(name));
         }
+        if self.is_made_anew(namespace, pod) {
+            return true;
+        }
         // The annotation comes after the pod: the name is made of the owner's UID.
         controller_of(pod)
             .and_then(|owner| owner["uid"].as_str())
             .is_some_and(|uid| self.groups.contains(&key(&format!("{VIRTUAL_GROUP_PREFIX}{uid}"))))
+    }
+
+    /// Its controller has the name of a victim's: one that was made anew has another UID.
+    fn is_made_anew(&self, namespace: &str, pod: &Value) -> bool {
+        let owners = pod["metadata"]["ownerReferences"].as_array();
+        let controller = owners.into_iter().flatten().find(|owner| owner["controller"] == true);
+        controller.is_some_and(|owner| {
+            let text = |key: &str| owner[key].as_str().unwrap_or_default().to_owned();
+            self.owners.contains(&(namespace.to_owned(), text("kind"), text("name")))
+        })
     }
 
     fn annotate(&self, object: &Value, key: &str) -> Vec<Value> {
@@ -128,6 +147,7 @@ mod tests {
             groups: [("ns".to_owned(), "podgroup-rs".to_owned()), ("ns".to_owned(), "job".to_owned())]
                 .into_iter()
                 .collect(),
+            owners: [("ns".to_owned(), "Job".to_owned(), "train".to_owned())].into_iter().collect(),
             victims: [("ns".to_owned(), "db-0".to_owned())].into_iter().collect(),
             owners: [("ns".to_owned(), "Job".to_owned(), "train".to_owned())].into_iter().collect(),
         }
@@ -148,6 +168,10 @@ mod tests {
         assert_eq!(patch[0]["path"], "/spec/schedulingGates/-");
         assert_eq!(patch[1]["path"], "/metadata/annotations");
         assert_eq!(expected.patch_pod("ns", &json!({"metadata": {"name": "db-0"}})).len(), 2);
+        let again = json!({"uid": "another", "kind": "Job", "name": "train", "controller": true});
+        let made_anew = json!({"metadata": {"ownerReferences": [again]}});
+        assert_eq!(expected.patch_pod("ns", &made_anew).len(), 2);
+        assert!(expected.patch_pod("elsewhere", &made_anew).is_empty());
     }
 
     #[test]

@@ -13,7 +13,8 @@ use super::journal::{is_open, read};
 use super::machine::Execution;
 use super::seen::{Seen, Sight};
 use crate::api::{EvictionPhase, PlacementPhase, Relocation};
-use crate::snapshot::model::{OwnerIdx, OwnerObject, PodIdx};
+use crate::snapshot::Snapshot;
+use crate::snapshot::model::{GroupIdx, OwnerIdx, OwnerObject, PodIdx};
 
 impl Execution {
     /// Finds the replacements of relocations that wait for one. True when one of them came without the gate.
@@ -66,11 +67,12 @@ impl Execution {
         let groups = groups.filter_map(|name| group_named(snapshot, &relocation.namespace, name));
         let mut pods: Vec<PodIdx> =
             groups.flat_map(|group| snapshot.groups[group.at()].pods.iter().copied()).collect();
-        // A controller that makes a new group names its pods as before.
-        pods.extend(
-            Self::pods_of_owner(relocation, owner, sight)
-                .filter(|&pod| snapshot.pod_name(pod) == relocation.victim_pod_name),
-        );
+        // A controller that makes a new group names its pods as before; one that was made anew itself has a new group.
+        let own = group_named(snapshot, &relocation.namespace, &relocation.pod_group_name);
+        pods.extend(Self::pods_of_owner(relocation, owner, sight).filter(|&pod| {
+            let of_another = snapshot.pod(pod).group != own && own.is_none_or(|own| emptied(snapshot, own));
+            of_another || snapshot.pod_name(pod) == relocation.victim_pod_name
+        }));
         pods.sort_unstable();
         pods.dedup();
         pods.sort_by(|&a, &b| {
@@ -180,6 +182,15 @@ enum Match {
     Name,
     Requirements,
     Group,
+}
+
+/// No pod of the group stays.
+fn emptied(snapshot: &Snapshot, group: GroupIdx) -> bool {
+    let stays = |&pod: &PodIdx| {
+        let pod = snapshot.pod(pod);
+        !pod.terminating && !pod.phase.is_finished()
+    };
+    !snapshot.groups[group.at()].pods.iter().any(stays)
 }
 
 /// All victims of the group asked for the same.

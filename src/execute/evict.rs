@@ -67,14 +67,7 @@ impl Execution {
             if !mine.cascade || all[at].eviction.phase != EvictionPhase::Pending || leaving(sight, &all[at]) {
                 continue;
             }
-            let of_unit = |i: &usize| {
-                self.facts[*i].step == mine.step
-                    && !self.facts[*i].cascade
-                    && all[*i].pod_group_name == all[at].pod_group_name
-                    && all[*i].namespace == all[at].namespace
-            };
-            let mut evicted = (0..all.len()).filter(of_unit).peekable();
-            if evicted.peek().is_some() && evicted.all(|i| all[i].eviction.phase == EvictionPhase::Rejected) {
+            if mine.unit != at && all[mine.unit].eviction.phase == EvictionPhase::Rejected {
                 all[at].eviction.phase = EvictionPhase::Rejected;
                 "the pod whose eviction takes it along was not evicted"
                     .clone_into(&mut all[at].eviction.message);
@@ -83,11 +76,14 @@ impl Execution {
         }
     }
 
+    /// A pod of its group was evicted, or the one that takes it along, which may be of another group.
     fn has_accepted_sibling(&self, all: &[Relocation], at: usize) -> bool {
         all.iter().enumerate().any(|(other, relocation)| {
+            let related = other == self.facts[at].unit
+                || relocation.namespace == all[at].namespace
+                    && relocation.pod_group_name == all[at].pod_group_name;
             other != at
-                && relocation.namespace == all[at].namespace
-                && relocation.pod_group_name == all[at].pod_group_name
+                && related
                 && (relocation.eviction.phase == EvictionPhase::Accepted
                     || self.memory.sent.contains(&relocation.victim_pod_uid)
                         && relocation.eviction.phase == EvictionPhase::InProgress)

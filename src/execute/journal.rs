@@ -139,6 +139,8 @@ pub(super) struct Facts {
     pub step: String,
     /// Its cards.
     pub cards: i64,
+    /// The relocation whose eviction takes it away: its own, or for a pod that goes along the one it follows.
+    pub unit: usize,
     /// Its controller takes it down along with another.
     pub cascade: bool,
     /// Its wave, from 1.
@@ -160,6 +162,7 @@ pub(super) fn facts(plan: &ApiPlan, relocations: &[Relocation]) -> Vec<Facts> {
                 from: pod.from_node.clone(),
                 step: String::new(),
                 cards: pod.cards,
+                unit: 0,
                 cascade: pod.cascade,
                 wave: pod.wave.unwrap_or(1),
                 owner: owner.clone().unwrap_or_default(),
@@ -169,13 +172,16 @@ pub(super) fn facts(plan: &ApiPlan, relocations: &[Relocation]) -> Vec<Facts> {
         }
     }
     let mut step = String::new();
+    let mut unit = 0;
     let mut all = Vec::with_capacity(relocations.len());
-    for relocation in relocations {
+    for (at, relocation) in relocations.iter().enumerate() {
         let key = (relocation.namespace.as_str(), relocation.victim_pod_name.as_str());
         let mut facts = by_pod.remove(&key).unwrap_or_default();
         if !facts.cascade {
             step.clone_from(&facts.from);
+            unit = at;
         }
+        facts.unit = unit;
         facts.step.clone_from(&step);
         all.push(facts);
     }

@@ -77,6 +77,8 @@ pub(super) struct Memory {
     pub known: Option<FxHashSet<String>>,
     /// UIDs of those of them that had no node.
     pub unplaced: FxHashSet<String>,
+    /// Since when no replacement is needed any more, by UID of the victim.
+    pub unneeded: FxHashMap<String, Timestamp>,
     /// Nominations that were written, by UID of the pod.
     pub nominated: FxHashMap<String, String>,
     /// Nominations that were read back.

@@ -15,6 +15,8 @@ use super::node_choice::Rooms;
 use super::seen::{Seen, Sight};
 use crate::api::{EvictionPhase, PlacementPhase, Reason, Relocation};
 
+/// So long an owner that is gone may be on its way back.
+const MADE_ANEW: SignedDuration = SignedDuration::from_secs(10);
 /// A node without the resource is taken only this short before the pod is let go anyway.
 const LAST_CHANCE: SignedDuration = SignedDuration::from_secs(60);
 
@@ -30,13 +32,30 @@ impl Execution {
         for (at, relocation) in all.iter_mut().enumerate() {
             let waits =
                 is_open(relocation) && relocation.placement.phase == PlacementPhase::WaitingForReplacement;
-            if waits && self.is_not_needed(relocation, at, sight) {
+            if waits && self.stays_unneeded(relocation, at, sight, now) {
                 relocation.placement.phase = PlacementPhase::NotNeeded;
             } else if waits && is_expired(relocation, now) {
                 relocation.placement.phase = PlacementPhase::TimedOut;
             }
         }
         self.choose_nodes(all, sight, now);
+    }
+
+    /// Whether no replacement comes, and that has been so for a while: a controller above it may make an owner anew, and
+    /// caches tell of what belongs together one by one.
+    fn stays_unneeded(
+        &mut self,
+        relocation: &Relocation,
+        at: usize,
+        sight: &Sight<'_>,
+        now: Timestamp,
+    ) -> bool {
+        if !self.is_not_needed(relocation, at, sight) {
+            self.memory.unneeded.remove(&relocation.victim_pod_uid);
+            return false;
+        }
+        let since = *self.memory.unneeded.entry(relocation.victim_pod_uid.clone()).or_insert(now);
+        now >= since + MADE_ANEW
     }
 
     fn follow(&mut self, relocation: &mut Relocation, sight: &Sight<'_>, now: Timestamp) {

@@ -211,7 +211,10 @@ fn a_job_set_restarts_as_a_whole_where_its_job_may_not_fail() {
     let s = job("{backoffLimit: 0}", "{}", &labels, &set(1));
     assert_eq!(trouble(&s, "p"), None);
     assert!(matches!(Units::of(&s).unit(pod(&s, "p")), UnitIdx::Shared(_)));
+    // The one eviction of the set is none that its Job has to survive.
+    assert_eq!(Fates::new(&s).evictions_tolerated(s.pods[0].owner.unwrap()), None);
     let s = job("{backoffLimit: 0}", "{}", &labels, &set(2));
+    assert_eq!(Fates::new(&s).evictions_tolerated(s.pods[0].owner.unwrap()), Some(0));
     assert_eq!(trouble(&s, "p"), Some(Code::RetriesExhausted));
 }
 

@@ -178,7 +178,11 @@ impl<'s> Fates<'s> {
     /// Job, and each evicted unit of a Volcano Job that restarts something, takes one.
     pub fn evictions_tolerated(&self, owner: OwnerIdx) -> Option<i64> {
         match &self.snapshot.workload_of(owner)?.reaction {
-            Reaction::Job(rules) if counted(rules) => Some((rules.limit? - rules.failed).max(0)),
+            Reaction::Job(rules) if counted(rules) => {
+                let left = (rules.limit? - rules.failed).max(0);
+                // The failure that the Job does not survive restarts its set.
+                (left > 0 || !self.restarts_its_set(owner)).then_some(left)
+            }
             Reaction::VolcanoJob(rules) => {
                 let all = rules.policies.iter().chain(rules.tasks.iter().flat_map(|(_, p)| &**p));
                 let restarts = |action| (PolicyAction::RestartPod..PolicyAction::End).contains(&action);
@@ -187,6 +191,11 @@ impl<'s> Fates<'s> {
             }
             _ => None,
         }
+    }
+
+    fn restarts_its_set(&self, owner: OwnerIdx) -> bool {
+        let pods = &self.snapshot.owners[owner.at()].pods;
+        pods.iter().any(|&pod| matches!(self.of(pod).together, Some(Together::JobSet(..))))
     }
 
     fn task(&self, pod: &Pod, job: &Owner) -> Sym {
