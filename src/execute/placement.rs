@@ -50,7 +50,10 @@ impl Execution {
         sight: &Sight<'_>,
         now: Timestamp,
     ) -> bool {
-        if !self.is_not_needed(relocation, at, sight) {
+        // Once no pod refers to the owner, nothing speaks against what was seen last.
+        let unheard = self.memory.unneeded.contains_key(&relocation.victim_pod_uid)
+            && Self::owner_of(relocation, &self.facts[at].owner, sight).is_none();
+        if !unheard && !self.is_not_needed(relocation, at, sight) {
             self.memory.unneeded.remove(&relocation.victim_pod_uid);
             return false;
         }
