@@ -5,10 +5,10 @@
 //!
 //! May import: api, snapshot, filter, plan
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::command::{Answer, Command, Refusal, RunSeen};
-use super::journal::{Facts, Orders, facts, is_open, read};
+use super::journal::{Facts, Orders, facts, is_open, left, read};
 use super::memory::{Ending, Memory, lies_ahead};
 use super::seen::Sight;
 use crate::api::{EvictionPhase, Phase, Reason, Relocation, RepackRunStatus};
@@ -16,6 +16,9 @@ use crate::snapshot::model::Pod;
 
 /// Attempts at a request of the clean-up before it is left to whoever looks for strays.
 const MOST_ATTEMPTS: u32 = 10;
+/// So long an accepted eviction waits for its replacement, to be written together with it: every write carries the whole
+/// record, and a process that takes the run up sees at the pod that it was evicted.
+const TOGETHER: SignedDuration = SignedDuration::from_secs(1);
 
 /// Which run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +136,10 @@ impl Execution {
             return self.prepare(sight, now);
         }
         let status = self.progress(sight, now);
-        if status != self.stored {
+        let since = *self.memory.unwritten.get_or_insert(now);
+        if status == self.stored {
+            self.memory.unwritten = None;
+        } else if !tells_only_of_evictions(&self.stored, &status) || now >= since + TOGETHER {
             return self.when_due("status", Command::WriteStatus(Box::new(status)), now);
         }
         if let Some(command) = self.place(sight, now).or_else(|| self.evict(now)) {
@@ -180,7 +186,8 @@ impl Execution {
         let open = self.relocations().iter().filter(|relocation| is_open(relocation));
         let windows = open.filter_map(|relocation| read(&relocation.placement.expiration_time));
         let deadline = self.deadline();
-        windows.chain(deadline).chain(self.memory.earliest(now)).filter(|at| *at > now).min()
+        let together = self.memory.unwritten.map(|since| since + TOGETHER);
+        windows.chain(deadline).chain(together).chain(self.memory.earliest(now)).filter(|at| *at > now).min()
     }
 
     pub(super) fn deadline(&self) -> Option<Timestamp> {
@@ -232,6 +239,7 @@ impl Execution {
         match answer {
             Answer::Done => {
                 self.stored = status.clone();
+                self.memory.unwritten = None;
                 self.memory.worked("status");
             }
             Answer::Refused(Refusal { code: 404, .. }) => self.gone = true,
@@ -271,6 +279,20 @@ impl Execution {
             self.memory.ending = Some(Ending { reason, because: because.into() });
         }
     }
+}
+
+/// Whether a status says nothing more than the stored one, but that pods have left.
+fn tells_only_of_evictions(stored: &RepackRunStatus, status: &RepackRunStatus) -> bool {
+    let [before, after] = [stored, status].map(|status| status.relocations.as_deref().unwrap_or_default());
+    let same = |(old, new): (&Relocation, &Relocation)| {
+        let mut expected = old.clone();
+        if !left(old.eviction.phase) && left(new.eviction.phase) {
+            expected.eviction.clone_from(&new.eviction);
+            expected.placement.expiration_time.clone_from(&new.placement.expiration_time);
+        }
+        expected == *new
+    };
+    before.len() == after.len() && before.iter().zip(after).all(same)
 }
 
 /// Whether a status says that its run has ended.

@@ -103,6 +103,8 @@ pub(super) struct Memory {
     pub emptied: BTreeSet<String>,
     /// The run has to be read afresh.
     pub reread: bool,
+    /// Since when the record lacks what is known.
+    pub unwritten: Option<Timestamp>,
     /// Events about pods that were told, by UID and reason.
     pub told: FxHashSet<(String, &'static str)>,
     /// Events to send.

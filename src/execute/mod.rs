@@ -35,6 +35,8 @@ mod testing;
 mod tests;
 #[cfg(test)]
 mod volcano_tests;
+#[cfg(test)]
+mod walk_tests;
 
 pub use command::{About, Answer, Command, GroupRef, PodRef, Refusal};
 pub use journal::{Orders, begin};

@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::command::Refusal;
-use super::testing::{CARDS, Fault, World, check_clean, drive, fresh};
+use super::testing::{CARDS, World, check_clean, drive, fresh};
 use crate::api::{EvictionPhase, Execution as Asked, PlacementPhase, Reason, RepackRunSpec};
 use crate::execute::Command;
 
-fn spec() -> RepackRunSpec {
+pub(super) fn spec() -> RepackRunSpec {
     RepackRunSpec::default()
 }
 
@@ -19,14 +19,14 @@ fn reason(world: &World) -> Reason {
 }
 
 /// The guide's cluster: a node with two pods of one card, two nodes with seven of eight.
-fn guide(kind: &str) -> World {
+pub(super) fn guide(kind: &str) -> World {
     let mut world = World::new(3);
     world.workload(kind, "w", 1, &["n1", "n1"], &json!({})).fixed("n2", 7).fixed("n3", 7);
     world
 }
 
 /// Two nodes to empty: a Deployment's pods, a StatefulSet and a Job of Volcano that restarts as a whole.
-fn mixed() -> World {
+pub(super) fn mixed() -> World {
     let mut world = World::new(6);
     world
         .workload("ReplicaSet", "web", 1, &["n1", "n1", "n4"], &json!({}))
@@ -83,36 +83,6 @@ fn cascades_come_back_as_planned_although_their_group_is_made_anew() {
     let relocations = world.status().relocations.clone().unwrap();
     assert!(relocations.iter().any(|r| r.eviction.phase == EvictionPhase::IndirectlyRemoved));
     check_clean(&mut world);
-}
-
-/// The process dies before and after every request, or the answer or the request gets lost: the run ends well, and
-/// nothing is left of it.
-#[test]
-fn wherever_the_process_dies_the_run_ends_and_leaves_nothing() {
-    let mut points = 0;
-    for make in [|| guide("ReplicaSet"), || guide("StatefulSet"), || guide("Job"), mixed] {
-        let mut whole = make();
-        fresh(&mut whole, &spec());
-        let requests = drive(&mut whole, &spec(), None, &mut |_, _| {}).requests;
-        for at in 0..requests {
-            for fault in [Fault::DiesBefore, Fault::DiesAfter, Fault::AnswerLost, Fault::RequestLost] {
-                let mut world = make();
-                fresh(&mut world, &spec());
-                drive(&mut world, &spec(), Some((at, fault)), &mut |_, _| {});
-                let place = format!("request {at} of {requests}, {fault:?}: {}", world.status().message);
-                assert_eq!(world.status().phase, crate::api::Phase::Succeeded, "{place}");
-                assert_eq!(
-                    world.status().result.as_ref().unwrap().freed_nodes,
-                    whole.status().result.as_ref().unwrap().freed_nodes,
-                    "{place}"
-                );
-                check_clean(&mut world);
-                points += 1;
-            }
-        }
-    }
-    println!("{points} points");
-    assert!(points >= 400, "{points}");
 }
 
 #[test]
