@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Cluster;
 
@@ -28,6 +29,8 @@ pub struct Call {
     pub code: u16,
     /// What the client calls itself.
     pub agent: String,
+    /// UID of the pod that an eviction is bound to; empty for all other requests.
+    pub evicted: String,
 }
 
 /// A place in the log: what follows it was asked later.
@@ -94,6 +97,8 @@ struct Event {
     object_ref: Object,
     #[serde(default)]
     response_status: Status,
+    #[serde(default)]
+    request_object: Value,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +139,10 @@ impl From<Event> for Call {
             uri: event.uri,
             code: event.response_status.code,
             agent: event.user_agent,
+            evicted: event.request_object["deleteOptions"]["preconditions"]["uid"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
         }
     }
 }

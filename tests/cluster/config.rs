@@ -72,13 +72,17 @@ pub fn kubeconfig(server: &str, authority: &Path, user: &User) -> Value {
     })
 }
 
-/// Every request is recorded once it is answered, a watch when it begins too, since it may never end.
+/// Every request is recorded once it is answered, a watch when it begins too, since it may never end; an eviction with the
+/// UID that it is bound to.
 pub fn audit_policy() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata"}],
+        "rules": [
+            {"level": "Request", "resources": [{"group": "", "resources": ["pods/eviction"]}]},
+            {"level": "Metadata"},
+        ],
     })
 }
 

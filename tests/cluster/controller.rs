@@ -24,7 +24,17 @@ const SOON: Duration = Duration::from_secs(30);
 impl Cluster {
     /// Namespace, definition and rights of the controller, as the manifests have them.
     pub fn install_controller(&self) {
-        for file in ["namespace.yaml", "crds/repackruns.repack.volcano.sh.yaml", "rbac/controller.yaml"] {
+        self.install(&["namespace.yaml", "crds/repackruns.repack.volcano.sh.yaml", "rbac/controller.yaml"]);
+    }
+
+    /// The same, with the rights to carry runs out.
+    pub fn install_executor(&self) {
+        self.install_controller();
+        self.install(&["rbac/execute.yaml", "admission.yaml"]);
+    }
+
+    fn install(&self, files: &[&str]) {
+        for file in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
             self.apply(&fs::read_to_string(path).unwrap());
         }
@@ -56,7 +66,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Starts one as a user; it is a candidate of this name.
+    /// Starts one as a user, that only plans; it is a candidate of this name.
     pub fn start(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
         let more = [&["--dry-run-only"], more].concat();
         Self::with(cluster, program, user, name, &more)
@@ -71,10 +81,11 @@ impl Controller {
 
     fn with(cluster: &Cluster, program: &Path, user: &str, name: &str, more: &[&str]) -> Self {
         let log = cluster.folder().join(format!("{name}.{}.log", std::process::id()));
-        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0 --lease-duration 2s";
+        let words = "controller --listen 127.0.0.1 --health-port 0 --metrics-port 0";
+        let lease = if more.contains(&"--lease-duration") { &[][..] } else { &["--lease-duration", "2s"] };
         let child = cluster
             .command(user, program)
-            .args(words.split_whitespace())
+            .args(words.split_whitespace().chain(lease.iter().copied()))
             .args(more)
             .env("POD_NAME", name)
             .env("POD_NAMESPACE", "kubectl-repack")
@@ -110,10 +121,15 @@ impl Controller {
         self.log().iter().any(|line| line["message"].as_str().is_some_and(|text| text.contains(part)))
     }
 
+    /// The port of this name in its log; none while it does not listen.
+    pub fn port(&self, name: &str) -> Option<u16> {
+        let found = self.log().iter().find_map(|line| line[name].as_u64());
+        found.and_then(|port| u16::try_from(port).ok())
+    }
+
     /// Code and body of a path at the port that its log names; 0 while it does not listen.
     pub fn asked(&self, port: &str, path: &str) -> (u16, String) {
-        let found = self.log().iter().find_map(|line| line[port].as_u64());
-        let Some(port) = found.and_then(|port| u16::try_from(port).ok()) else { return (0, String::new()) };
+        let Some(port) = self.port(port) else { return (0, String::new()) };
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();

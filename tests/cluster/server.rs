@@ -1,7 +1,7 @@
 //! A small HTTP server on loopback for what a real one does not do: faults at will, and more objects than a test can create.
 //!
 //! [`Server`] answers as a function says. [`Proxy`] stands between a program and the API server and passes everything
-//! on, except what a test makes fail.
+//! on, except what a test makes fail. [`Balancer`] stands for the Service of several replicas.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -19,10 +19,10 @@ use hyper_util::rt::TokioIo;
 use kube::client::Body;
 use kube::{Client, Config};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use super::{Cluster, config};
+use super::{Cluster, config, process};
 
 /// What was asked.
 #[derive(Clone, Debug)]
@@ -128,6 +128,10 @@ pub enum Fault {
     AnswerLate(u64),
     /// Too many requests: the server says when to come again, in seconds.
     RetryAfter(u64),
+    /// The process of this id is killed, and the request never arrives.
+    Killed(u32),
+    /// The server does what is asked, and the process of this id is killed before it hears of it.
+    KilledAfter(u32),
 }
 
 type Choose = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
@@ -185,11 +189,70 @@ impl Proxy {
 
     /// The kubeconfig of a user who comes this way.
     pub fn kubeconfig(&self, cluster: &Cluster, user: &str) -> PathBuf {
-        let path = cluster.kubeconfig(user).with_extension("proxy");
+        // Each proxy has one of its own: several may stand before one cluster.
+        let port = self.server.port;
+        let path = cluster.kubeconfig(user).with_extension(format!("{port}.proxy"));
         let mut text = config::kubeconfig(&self.server.url(), &cluster.authority(), cluster.user(user));
         text["clusters"][0]["cluster"].as_object_mut().unwrap().remove("certificate-authority");
         config::write(&path, &text.to_string()).unwrap();
         path
+    }
+}
+
+/// Passes connections on to one of several ports: the first that takes them.
+pub struct Balancer {
+    // Dropped first: nothing is passed on any more.
+    _runtime: Runtime,
+    port: u16,
+    ports: Arc<Mutex<Vec<u16>>>,
+    connections: Arc<Mutex<Vec<AbortHandle>>>,
+}
+
+impl Balancer {
+    /// Passes on to nobody yet.
+    pub fn start() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0))).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let ports: Arc<Mutex<Vec<u16>>> = Arc::default();
+        let connections: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
+        let (known, open) = (Arc::clone(&ports), Arc::clone(&connections));
+        runtime.spawn(async move {
+            loop {
+                let Ok((mut incoming, _)) = listener.accept().await else { continue };
+                let ports = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let (passed, abort) = futures::future::abortable(async move {
+                    for port in ports {
+                        if let Ok(mut outgoing) = TcpStream::connect(("127.0.0.1", port)).await {
+                            // Whoever closes first ends it.
+                            let _ = tokio::io::copy_bidirectional(&mut incoming, &mut outgoing).await;
+                            return;
+                        }
+                    }
+                });
+                open.lock().unwrap_or_else(PoisonError::into_inner).push(abort);
+                tokio::spawn(passed);
+            }
+        });
+        Self { _runtime: runtime, port, ports, connections }
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// From now on these are asked, in this order.
+    pub fn passes_to(&self, ports: Vec<u16>) {
+        *self.ports.lock().unwrap_or_else(PoisonError::into_inner) = ports;
+    }
+
+    /// Closes every connection: those that come instead go as was said last.
+    pub fn cut(&self) {
+        for open in self.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            open.abort();
+        }
     }
 }
 
@@ -218,9 +281,16 @@ async fn carry_out(fault: Option<Fault>, client: Client, request: Request<Body>)
             Some(answer(200, format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n")))
         }
         Some(Fault::Lost) => None,
-        Some(Fault::AnswerLost) => {
+        Some(Fault::Killed(pid)) => {
+            process::end(pid);
+            None
+        }
+        Some(Fault::AnswerLost | Fault::KilledAfter(_)) => {
             let done = client.send(request).await.ok()?;
             done.into_body().collect().await.ok()?;
+            if let Some(Fault::KilledAfter(pid)) = fault {
+                process::end(pid);
+            }
             None
         }
         None => client.send(request).await.ok(),
