@@ -136,7 +136,8 @@ impl Bed {
             ];
             let name = format!("replica-{}", self.started);
             let program = env!("CARGO_BIN_EXE_kubectl-repack").as_ref();
-            let controller = Controller::executing(&self.cluster, program, ACCOUNT, &name, more.as_flattened());
+            let controller =
+                Controller::executing(&self.cluster, program, ACCOUNT, &name, more.as_flattened());
             let (walk, process) = (Arc::clone(&self.walk), controller.id());
             proxy.strike(move |asked| {
                 walk.lock().unwrap_or_else(PoisonError::into_inner).strikes(asked, process)
