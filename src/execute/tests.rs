@@ -206,3 +206,22 @@ fn a_missing_right_to_evict_is_no_failed_eviction() {
     assert_eq!(reason(&world), Reason::ExecutionPreparationFailed, "{}", world.status().message);
     check_clean(&mut world);
 }
+
+/// A scheduler binds an ungated pod where it likes, within milliseconds.
+#[test]
+fn the_gate_opens_only_for_a_replacement_that_is_nominated() {
+    for kind in ["ReplicaSet", "StatefulSet", "Job"] {
+        let mut world = guide(kind);
+        fresh(&mut world, &spec());
+        let mut opened = 0;
+        drive(&mut world, &spec(), None, &mut |world, command| {
+            if let Command::Ungate(pod) = command {
+                let found = &world.store.pods[&(pod.namespace.clone(), pod.name.clone())];
+                assert!(found["status"]["nominatedNodeName"].is_string(), "{kind}: {found:#}");
+                opened += 1;
+            }
+        });
+        assert_eq!(opened, 2, "{kind}");
+        check_clean(&mut world);
+    }
+}
