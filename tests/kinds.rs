@@ -1,5 +1,5 @@
 //! An Execute for each kind of workload, on a real control plane: what its controller does about a pod that goes is part of
-//! the plan, and every pod comes back where it was planned. Jobs, ReplicaSets and StatefulSets have their real
+//! the plan, and every pod comes back where it was planned. Jobs, `ReplicaSets` and `StatefulSets` have their real
 //! controllers; those of sets of leaders, sets of Jobs, Ray clusters and unknown kinds are played as documented.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may fail where it stands

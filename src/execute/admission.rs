@@ -26,8 +26,6 @@ pub struct Expected {
     tag: String,
     /// Groups by namespace and name.
     groups: FxHashSet<(String, String)>,
-    /// Controlling owners of the groups, by namespace, kind and name.
-    owners: FxHashSet<(String, String, String)>,
     /// Victims by namespace and name: many controllers make their pods under the same name.
     victims: FxHashSet<(String, String)>,
     /// Controlling owners of the groups, by namespace, kind and name: one may make its group under another name.
@@ -39,10 +37,6 @@ impl Expected {
     pub fn of(run: &RunRef, status: &RepackRunStatus) -> Option<Self> {
         let relocations = status.relocations.as_ref().filter(|_| status.phase == Phase::Running)?;
         let mut expected = Self { tag: run.tag(), ..Self::default() };
-        for moved in status.plan.iter().flat_map(|plan| &plan.moves) {
-            let owner = moved.owner.iter().map(|owner| (owner.kind.clone(), owner.name.clone()));
-            expected.owners.extend(owner.map(|(kind, name)| (moved.namespace.clone(), kind, name)));
-        }
         for relocation in relocations {
             let namespace = &relocation.namespace;
             let later = relocation.replacement_pod_group_name.clone();
@@ -80,9 +74,7 @@ impl Expected {
     pub fn patch_group(&self, namespace: &str, group: &Value) -> Vec<Value> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let named = (namespace.to_owned(), text(&group["metadata"]["name"]));
-        let of_owner = controller_of(group).is_some_and(|owner| {
-            self.owners.contains(&(namespace.to_owned(), text(&owner["kind"]), text(&owner["name"])))
-        });
+        let of_owner = self.is_of_an_owner(namespace, group);
         if self.groups.contains(&named) || of_owner {
             self.annotate(group, PLACEMENT_LEASE_ANNOTATION)
         } else {
@@ -100,9 +92,9 @@ impl Expected {
             return true;
         }
         if let Some(name) = GROUP_NAMES.into_iter().find_map(annotation) {
-            return self.groups.contains(&key(name));
+            return self.groups.contains(&key(name)) || self.is_of_an_owner(namespace, pod);
         }
-        if self.is_made_anew(namespace, pod) {
+        if self.is_of_an_owner(namespace, pod) {
             return true;
         }
         // The annotation comes after the pod: the name is made of the owner's UID.
@@ -112,12 +104,10 @@ impl Expected {
     }
 
     /// Its controller has the name of a victim's: one that was made anew has another UID.
-    fn is_made_anew(&self, namespace: &str, pod: &Value) -> bool {
-        let owners = pod["metadata"]["ownerReferences"].as_array();
-        let controller = owners.into_iter().flatten().find(|owner| owner["controller"] == true);
-        controller.is_some_and(|owner| {
-            let text = |key: &str| owner[key].as_str().unwrap_or_default().to_owned();
-            self.owners.contains(&(namespace.to_owned(), text("kind"), text("name")))
+    fn is_of_an_owner(&self, namespace: &str, object: &Value) -> bool {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        controller_of(object).is_some_and(|owner| {
+            self.owners.contains(&(namespace.to_owned(), text(&owner["kind"]), text(&owner["name"])))
         })
     }
 
@@ -147,7 +137,6 @@ mod tests {
             groups: [("ns".to_owned(), "podgroup-rs".to_owned()), ("ns".to_owned(), "job".to_owned())]
                 .into_iter()
                 .collect(),
-            owners: [("ns".to_owned(), "Job".to_owned(), "train".to_owned())].into_iter().collect(),
             victims: [("ns".to_owned(), "db-0".to_owned())].into_iter().collect(),
             owners: [("ns".to_owned(), "Job".to_owned(), "train".to_owned())].into_iter().collect(),
         }
@@ -191,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_made_anew_carries_the_lease() {
+    fn a_group_that_is_of_an_owner_carries_the_lease() {
         let patch = expected().patch_group("ns", &json!({"metadata": {"name": "job"}}));
         assert_eq!(patch[0]["value"], json!({"repack.volcano.sh/placement-lease": "run/uid"}));
         assert!(expected().patch_group("ns", &json!({"metadata": {"name": "other"}})).is_empty());
