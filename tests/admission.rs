@@ -4,19 +4,16 @@
 
 mod cluster;
 
-use std::fs;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cluster::controller::{ACCOUNT, RUNS, start_executor};
 use cluster::objects::{ASCEND, Pool};
 use cluster::process::Processes;
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
-const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 const OPERATOR: &str = "operator";
-const RUNS: &str = "/apis/repack.volcano.sh/v1alpha1/repackruns";
 const SOON: Duration = Duration::from_mins(2);
 
 struct Bed {
@@ -30,37 +27,14 @@ fn bed(more: &str) -> Option<Bed> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let cluster = Cluster::start(&Options { users: &[ACCOUNT, OPERATOR], ..Options::default() })?;
-    for file in
-        ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "rbac/users.yaml", "admission.yaml"]
-    {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
-    cluster.kubectl_text("create clusterrolebinding o --clusterrole=kubectl-repack-operator --user=operator");
-    cluster.nodes(&Pool { prefix: "a-", count: 2, ..Pool::default() });
+    let nodes = cluster.nodes(&Pool { prefix: "a-", count: 2, ..Pool::default() });
     cluster.namespace("a");
-    for (cordoned, name, cards) in [("a-02", "web", 1), ("a-01", "x", 6)] {
-        cluster.kubectl_text(&format!("cordon {cordoned}"));
-        let (labels, amounts) = (json!({"app": name}), json!({ASCEND: cards.to_string()}));
-        let container =
-            json!({"name": "c", "image": "x", "resources": {"requests": amounts, "limits": amounts}});
-        cluster.create(&json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "a", "name": name},
-            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
-                "metadata": {"labels": labels},
-                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}},
-        }));
-        cluster.pods_run("a");
-        cluster.kubectl_text(&format!("uncordon {cordoned}"));
+    for (node, name, cards) in [("a-01", "web", 1), ("a-02", "x", 6)] {
+        cluster.deployment_on(node, &nodes, "a", name, cards);
     }
-    let mut controller = Processes::new(&cluster.folder().join("controller")).unwrap();
-    let words = format!(
-        "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 --health-port 0 \
-         --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 --execute-cooldown 0s \
-         --schedulers volcano,default-scheduler --allow-ungrouped {more}"
-    );
-    let mut command = cluster.command(ACCOUNT, env!("CARGO_BIN_EXE_kubectl-repack"));
-    controller.start("controller", command.args(words.split_whitespace())).unwrap();
+    let words = format!("--schedulers volcano,default-scheduler --allow-ungrouped {more}");
+    let controller = start_executor(&cluster, env!("CARGO_BIN_EXE_kubectl-repack"), &words);
+    cluster.kubectl_text("create clusterrolebinding o --clusterrole=kubectl-repack-operator --user=operator");
     cluster.wait_for("the webhooks", SOON, || {
         let done = cluster.kubectl("admin", "get mutatingwebhookconfiguration kubectl-repack");
         done.status.success().then_some(())

@@ -7,17 +7,15 @@
 mod cluster;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::controller::{ACCOUNT, start_executor};
 use cluster::objects::{Pool, controller_reference, list, name_of};
 use cluster::process::Processes;
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
-const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 const SOON: Duration = Duration::from_mins(2);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -37,10 +35,6 @@ struct Bed {
 
 fn bed() -> Option<Bed> {
     let cluster = Arc::new(Cluster::start(&Options { users: &[ACCOUNT], ..Options::default() })?);
-    for file in ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
     for (group, version, kind, plural) in PLAYED {
         let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         cluster.create(&json!({
@@ -57,13 +51,9 @@ fn bed() -> Option<Bed> {
             (cluster.get("admin", &path).code == 200).then_some(())
         });
     }
-    let mut controller = Processes::new(&cluster.folder().join("controller")).unwrap();
-    let words = "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 \
-                 --health-port 0 --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 \
-                 --execute-cooldown 0s --schedulers volcano,default-scheduler --allow-ungrouped \
-                 --allow-custom-owners --allow-late-recovery --allow-may-terminate";
-    let mut command = cluster.command(ACCOUNT, env!("CARGO_BIN_EXE_kubectl-repack"));
-    controller.start("controller", command.args(words.split_whitespace())).unwrap();
+    let words = "--schedulers volcano,default-scheduler --allow-ungrouped --allow-custom-owners --allow-late-recovery \
+                 --allow-may-terminate";
+    let controller = start_executor(&cluster, env!("CARGO_BIN_EXE_kubectl-repack"), words);
     Some(Bed { _controller: controller, cluster })
 }
 

@@ -5,11 +5,12 @@
 mod cluster;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cluster::controller::ACCOUNT;
 use cluster::objects::{ASCEND, Pool};
 use cluster::process::Processes;
 use cluster::{Cluster, Options};
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-repack");
 /// The accounts of the manifests: everything runs under exactly the shipped roles.
-const CONTROLLER: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 const ONCE: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-once";
 const SOON: Duration = Duration::from_mins(2);
 /// How a process on this machine is told to lead, and which pods of the test cluster may move.
@@ -34,44 +34,21 @@ struct Bed {
 fn bed() -> Option<Bed> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let cluster = Cluster::start(&Options { users: &[CONTROLLER, ONCE], ..Options::default() })?;
-    for file in [
+    let cluster = Cluster::start(&Options { users: &[ACCOUNT, ONCE], ..Options::default() })?;
+    cluster.install(&[
         "namespace.yaml",
         "rbac/controller.yaml",
         "rbac/execute.yaml",
         "rbac/users.yaml",
         "admission.yaml",
         "cronjob.yaml",
-    ] {
-        cluster.apply(&fs::read_to_string(manifest(file)).unwrap());
-    }
-    cluster.nodes(&Pool { prefix: "a-", count: 3, labels: json!({"pool": "a"}), ..Pool::default() });
+    ]);
+    let nodes = cluster.nodes(&Pool { prefix: "a-", count: 3, ..Pool::default() });
     cluster.namespace("a");
-    for (free, name, cards) in [("a-01", "web", 1), ("a-01", "db", 1), ("a-02", "x", 6), ("a-03", "y", 6)] {
-        for node in ["a-01", "a-02", "a-03"] {
-            let word = if node == free { "uncordon" } else { "cordon" };
-            cluster.kubectl_text(&format!("{word} {node}"));
-        }
-        let labels = json!({"app": name});
-        let amounts = json!({ASCEND: cards.to_string()});
-        let container =
-            json!({"name": "c", "image": "x", "resources": {"requests": amounts, "limits": amounts}});
-        cluster.create(&json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "a", "name": name},
-            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
-                "metadata": {"labels": labels},
-                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}},
-        }));
-        cluster.pods_run("a");
-    }
-    for node in ["a-01", "a-02", "a-03"] {
-        cluster.kubectl_text(&format!("uncordon {node}"));
+    for (node, name, cards) in [("a-01", "web", 1), ("a-01", "db", 1), ("a-02", "x", 6), ("a-03", "y", 6)] {
+        cluster.deployment_on(node, &nodes, "a", name, cards);
     }
     Some(Bed { cluster, _alone: alone })
-}
-
-fn manifest(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file)
 }
 
 /// A process that is killed when the test is over.
@@ -122,6 +99,16 @@ impl Bed {
         let log = fs::File::create(self.cluster.folder().join("once.log")).unwrap();
         let mut command = self.command(ONCE, &format!("run --once {words}"));
         Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
+    }
+
+    /// Begins run `night`, which does not end by itself: it waits for a budget that allows nothing.
+    fn begin_without_end(&self) -> Running {
+        self.cluster.create(&json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"namespace": "a", "name": "db"},
+            "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}}));
+        let running = self.begin(&format!("-f {} --name night --on-blocked-pdb Wait", self.file().display()));
+        self.evicts("night");
+        running
     }
 
     fn run(&self, name: &str) -> Value {
@@ -227,13 +214,7 @@ fn a_job_that_is_killed_is_followed_by_one_that_goes_on_with_the_same_run() {
 #[test]
 fn a_job_that_is_asked_to_end_stops_its_run_and_leaves_nothing_behind() {
     let Some(bed) = bed() else { return };
-    // A budget that allows nothing, waited for: the run does not end by itself.
-    bed.cluster.create(&json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
-        "metadata": {"namespace": "a", "name": "db"},
-        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}}));
-    let words = format!("-f {} --name night --on-blocked-pdb Wait", bed.file().display());
-    let running = bed.begin(&words);
-    bed.evicts("night");
+    let running = bed.begin_without_end();
     running.signal("TERM");
     assert_eq!(running.code(&bed.cluster), Some(130));
     assert_eq!(bed.reason("night"), "ExecutionCancelled");
@@ -246,7 +227,7 @@ fn beside_a_controller_a_job_only_follows() {
     let mut controller = Processes::new(&bed.cluster.folder().join("controller")).unwrap();
     let words =
         "controller --lease-namespace kubectl-repack --health-port 0 --metrics-port 0 --listen 127.0.0.1";
-    controller.start("controller", &mut bed.command(CONTROLLER, words)).unwrap();
+    controller.start("controller", &mut bed.command(ACCOUNT, words)).unwrap();
     let holder = || {
         let lease =
             "get lease kubectl-repack-controller -n kubectl-repack -o jsonpath={.spec.holderIdentity}";
@@ -290,12 +271,7 @@ fn without_a_controller_execute_says_so_and_does_it_all_itself_when_asked_to() {
 #[test]
 fn a_run_that_nobody_carries_on_is_cleaned_up_by_force() {
     let Some(bed) = bed() else { return };
-    bed.cluster.create(&json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
-        "metadata": {"namespace": "a", "name": "db"},
-        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}}));
-    let words = format!("-f {} --name night --on-blocked-pdb Wait", bed.file().display());
-    let running = bed.begin(&words);
-    bed.evicts("night");
+    let running = bed.begin_without_end();
     drop(running);
     let mut cancel = bed.cluster.command("admin", BINARY);
     let done = cancel.args("cancel night --force --lease-duration 2s".split_whitespace()).output().unwrap();

@@ -5,19 +5,15 @@
 
 mod cluster;
 
-use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::objects::{ASCEND, Pool};
-use cluster::process::Processes;
+use cluster::controller::{ACCOUNT, start_executor};
+use cluster::objects::Pool;
 use cluster::{Cluster, Options};
-use serde_json::json;
 
-const ACCOUNT: &str = "system:serviceaccount:kubectl-repack:kubectl-repack-controller";
 const SOON: Duration = Duration::from_mins(2);
 /// A terminal around a program: what is typed comes by the pipe, what is shown goes to it.
 const TERMINAL: &str = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
@@ -74,32 +70,16 @@ impl Drop for OnTerminal {
 #[test]
 fn a_plan_that_changes_while_somebody_thinks_is_shown_again_with_what_differs() {
     let Some(cluster) = Cluster::start(&Options { users: &[ACCOUNT], ..Options::default() }) else { return };
-    for file in ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "admission.yaml"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
-    cluster.nodes(&Pool { prefix: "a-", count: 2, ..Pool::default() });
+    let nodes = cluster.nodes(&Pool { prefix: "a-", count: 2, ..Pool::default() });
     cluster.namespace("a");
-    for (cordoned, name, cards) in [("a-02", "web", 1), ("a-01", "x", 6)] {
-        cluster.kubectl_text(&format!("cordon {cordoned}"));
-        let (labels, amounts) = (json!({"app": name}), json!({ASCEND: cards.to_string()}));
-        let container =
-            json!({"name": "c", "image": "x", "resources": {"requests": amounts, "limits": amounts}});
-        cluster.create(&json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "a", "name": name},
-            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
-                "metadata": {"labels": labels},
-                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}},
-        }));
-        cluster.pods_run("a");
-        cluster.kubectl_text(&format!("uncordon {cordoned}"));
+    for (node, name, cards) in [("a-01", "web", 1), ("a-02", "x", 6)] {
+        cluster.deployment_on(node, &nodes, "a", name, cards);
     }
-    let mut controller = Processes::new(&cluster.folder().join("controller")).unwrap();
-    let words = "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 \
-                 --health-port 0 --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 \
-                 --execute-cooldown 0s --schedulers volcano,default-scheduler --allow-ungrouped";
-    let mut command = cluster.command(ACCOUNT, env!("CARGO_BIN_EXE_kubectl-repack"));
-    controller.start("controller", command.args(words.split_whitespace())).unwrap();
+    let _controller = start_executor(
+        &cluster,
+        env!("CARGO_BIN_EXE_kubectl-repack"),
+        "--schedulers volcano,default-scheduler --allow-ungrouped",
+    );
     cluster.wait_for("a leader", SOON, || {
         let lease =
             "get lease kubectl-repack-controller -n kubectl-repack -o jsonpath={.spec.holderIdentity}";

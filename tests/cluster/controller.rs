@@ -33,7 +33,8 @@ impl Cluster {
         self.install(&["rbac/execute.yaml", "admission.yaml"]);
     }
 
-    fn install(&self, files: &[&str]) {
+    /// Applies files of `manifests/`.
+    pub fn install(&self, files: &[&str]) {
         for file in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
             self.apply(&fs::read_to_string(path).unwrap());
@@ -44,12 +45,13 @@ impl Cluster {
 /// Starts a controller that carries runs out, as the account of the manifests and with exactly the rights that they give
 /// it. `more` are arguments, separated by blanks.
 pub fn start_executor(cluster: &Cluster, program: &str, more: &str) -> Processes {
-    for file in
-        ["namespace.yaml", "rbac/controller.yaml", "rbac/execute.yaml", "rbac/users.yaml", "admission.yaml"]
-    {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(file);
-        cluster.apply(&fs::read_to_string(path).unwrap());
-    }
+    cluster.install(&[
+        "namespace.yaml",
+        "rbac/controller.yaml",
+        "rbac/execute.yaml",
+        "rbac/users.yaml",
+        "admission.yaml",
+    ]);
     let mut running = Processes::new(&cluster.folder().join("controller")).unwrap();
     let words = "controller --lease-namespace kubectl-repack --lease-duration 2s --listen 127.0.0.1 --health-port 0 \
                  --metrics-port 0 --webhook-port 0 --webhook-url https://127.0.0.1 --execute-cooldown 0s";

@@ -118,6 +118,28 @@ impl Cluster {
         names
     }
 
+    /// Creates a Deployment of one pod, which is its label `app`, for kube's scheduler, and waits until it runs on the node;
+    /// the other nodes take no pods meanwhile.
+    pub fn deployment_on(&self, node: &str, nodes: &[String], namespace: &str, name: &str, cards: u32) {
+        let others = || nodes.iter().filter(|other| *other != node);
+        for other in others() {
+            self.kubectl_text(&format!("cordon {other}"));
+        }
+        let (labels, amounts) = (json!({"app": name}), json!({ASCEND: cards.to_string()}));
+        let container =
+            json!({"name": "c", "image": "x", "resources": {"requests": amounts, "limits": amounts}});
+        self.create(&json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": namespace, "name": name},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels},
+                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}},
+        }));
+        self.pods_run(namespace);
+        for other in others() {
+            self.kubectl_text(&format!("uncordon {other}"));
+        }
+    }
+
     /// Creates a Volcano Job with its PodGroup and its bound pods. They run once [`Cluster::pods_run`] says so.
     pub fn play_job(&self, job: &PlayedJob) -> Played {
         let count = job.nodes.len();
